@@ -1,0 +1,26 @@
+include(GoogleTest)
+# One binary per room and tier: tests/<room>/<file>.  TIER is local, distributed or gpu.
+# Tests of room NAME may include NAME, the rooms in USES, and tests/support.
+function(parhelion_test room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIER;RANKS" "SOURCES;USES;LINKS")
+  set(target ${room}_${arg_TIER}_test)
+  add_executable(${target} ${arg_SOURCES})
+  set(rooms ${arg_USES})
+  list(TRANSFORM rooms PREPEND parhelion::)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE PARHELION_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  if(arg_TIER STREQUAL "distributed")
+    target_link_libraries(${target} PRIVATE ${rooms} ${arg_LINKS} parhelion_flags GTest::gtest MPI::MPI_CXX)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
+    add_test(NAME ${target}.np${arg_RANKS}
+      COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS}
+              ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${target}>)
+    set_tests_properties(${target}.np${arg_RANKS} PROPERTIES
+      LABELS distributed PROCESSORS ${arg_RANKS} TIMEOUT 120)
+  else()
+    target_link_libraries(${target} PRIVATE ${rooms} ${arg_LINKS} parhelion_flags GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${arg_TIER} TIMEOUT 120)
+  endif()
+  parhelion_check_includes(${room} "${arg_USES};support" "${arg_SOURCES}")
+endfunction()

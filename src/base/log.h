@@ -1,0 +1,24 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace parhelion {
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+
+/// Hides messages below `level`. Messages go to standard error. Call before other threads start.
+void set_log_level(LogLevel level);
+
+/// Writes one line. Threads: any.
+void write_log(LogLevel level, std::string_view message);
+
+template <class... Args>
+void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  write_log(level, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace parhelion

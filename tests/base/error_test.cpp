@@ -1,0 +1,28 @@
+#include "base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace parhelion {
+namespace {
+
+TEST(Error, CarriesKindAndFormattedMessage) {
+  try {
+    ensure(1 + 1 == 3, ErrorKind::invalid, "sum: is {}, expected {}", 2, 3);
+    FAIL() << "ensure did not throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid);
+    EXPECT_STREQ(error.what(), "sum: is 2, expected 3");
+  }
+}
+
+TEST(Error, EnsurePassesWhenTheConditionHolds) {
+  EXPECT_NO_THROW(ensure(true, ErrorKind::bug, "never"));
+}
+
+TEST(Error, EveryKindHasAName) {
+  EXPECT_EQ(name(ErrorKind::invalid), "invalid");
+  EXPECT_EQ(name(ErrorKind::bug), "bug");
+}
+
+}  // namespace
+}  // namespace parhelion
