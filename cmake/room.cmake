@@ -8,6 +8,7 @@ target_compile_options(parhelion_flags INTERFACE
 
 # Stops the configure step when one of FILES includes a room which is neither NAME nor listed in USES.
 function(parhelion_check_includes name uses files)
+  list(REMOVE_ITEM files "")
   foreach(file IN LISTS files)
     file(STRINGS ${file} includes REGEX "^#include \"[a-z]+/")
     foreach(line IN LISTS includes)
