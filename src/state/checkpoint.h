@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/file.h"
+#include "state/tensor.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parhelion::state {
+
+/// Where a directory's sharded, or else its only, safetensors file lies.
+inline constexpr std::string_view kSafetensorsIndexName = "model.safetensors.index.json";
+inline constexpr std::string_view kSafetensorsSingleName = "model.safetensors";
+
+/// The tensors of a checkpoint whose files are mapped for this object's life.
+///
+/// Threads: any number may read. A file must not be shortened while it is mapped.
+class Checkpoint {
+ public:
+  /// Takes tensors, whose views lie in `files`, in the order in which the files hold them.
+  ///
+  /// Errors: corrupt if a name occurs twice; `where` names the checkpoint.
+  Checkpoint(std::string where, std::vector<MappedFile> files, std::vector<TensorView> tensors);
+
+  /// The path it was opened by.
+  const std::string& where() const { return where_; }
+  /// In the order in which the files hold them.
+  std::span<const TensorView> tensors() const { return tensors_; }
+  /// In the same order.
+  std::vector<std::string> names() const;
+  /// Null if there is no such tensor.
+  const TensorView* find(std::string_view name) const;
+  /// Errors: invalid if there is no such tensor.
+  const TensorView& at(std::string_view name) const;
+
+ private:
+  std::string where_;
+  std::vector<MappedFile> files_;
+  std::vector<TensorView> tensors_;
+  std::vector<std::size_t> by_name_;  // indices into tensors_
+};
+
+/// Opens a directory with `model.safetensors.index.json` or else `model.safetensors`, or one
+/// safetensors file.
+///
+/// Errors: invalid if files are missing; corrupt if a file breaks its format, or if the index and a
+///         shard name different tensors; unsupported for tensors that no `ir::Kind` stands for.
+Checkpoint open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace parhelion::state
