@@ -5,6 +5,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
@@ -21,7 +22,7 @@ struct JsonHandler {
   static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
   std::size_t values_left = 0;
-  std::string text;               // the string or key being read
+  std::string text;               // the string, key or number being read
   std::vector<Json> values;       // finished values of open containers
   std::vector<std::string> keys;  // keys of open objects
   std::string repeated_key;
@@ -83,14 +84,23 @@ struct JsonHandler {
     append(part);
     return add(std::exchange(text, {}), code);
   }
-  bool on_number_part(bj::string_view, bj::error_code&) { return true; }
+  bool on_number_part(bj::string_view part, bj::error_code&) { return append(part); }
   bool on_int64(std::int64_t value, bj::string_view, bj::error_code& code) {
+    text.clear();
     return add(value, code);
   }
   bool on_uint64(std::uint64_t value, bj::string_view, bj::error_code& code) {
+    text.clear();
     return add(value, code);
   }
-  bool on_double(double value, bj::string_view, bj::error_code& code) { return add(value, code); }
+  // Boost 1.81's own value is often the double beside the nearest one.
+  bool on_double(double value, bj::string_view part, bj::error_code& code) {
+    append(part);
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    text.clear();
+    if (std::isinf(value)) code = bj::error::exponent_overflow;
+    return !code && add(value, code);
+  }
   bool on_bool(bool value, bj::error_code& code) { return add(value, code); }
   bool on_null(bj::error_code& code) { return add(nullptr, code); }
   bool on_comment_part(bj::string_view, bj::error_code&) { return true; }

@@ -38,6 +38,19 @@ TEST(Json, WritesDoublesThatReadBackToTheSameBits) {
   EXPECT_EQ(write_json(std::numeric_limits<double>::infinity()), "null");
 }
 
+TEST(Json, ReadsTheNearestDouble) {
+  EXPECT_EQ(parse_json("0.41866852935895693", "t").as_double("v"), 0.41866852935895693);
+  EXPECT_EQ(parse_json("[0.24977792341670946]", "t").as_array("a")[0].as_double("v"),
+            0.24977792341670946);
+  EXPECT_EQ(parse_json("2.2250738585072011e-308", "t").as_double("v"), 2.2250738585072011e-308);
+  EXPECT_EQ(parse_json("1e-400", "t").as_double("v"), 0.0);
+}
+
+TEST(Json, RefusesNumbersBeyondADouble) {
+  EXPECT_THAT([] { parse_json("[1, -1e400]", "file"); },
+              ThrowsMessage<Error>(HasSubstr("file: no JSON at byte")));
+}
+
 TEST(Json, RefusesRepeatedKeys) {
   EXPECT_THAT([] { parse_json(R"({"a":1,"a":2})", "file"); },
               ThrowsMessage<Error>(HasSubstr("file: key 'a' is repeated")));
