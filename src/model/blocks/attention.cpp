@@ -1,0 +1,48 @@
+#include "model/blocks/attention.h"
+
+#include "model/blocks/linear.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace parhelion::model {
+namespace {
+
+/// One of q, k, v: [tokens, heads, head_dim].
+ir::ValueId project_heads(const Scope& scope, ir::ValueId x, std::string_view name,
+                          std::int64_t heads, const GroupedAttention& config) {
+  const ir::Dim tokens = scope.builder.type(x).shape.front();
+  const Scope projection = child(scope, fmt::format("{}_proj", name));
+  const ir::ValueId flat = linear(projection, x, {heads * config.head_dim, config.projection_bias});
+  return add(projection, ir::Reshape{{tokens, heads, config.head_dim}}, {flat});
+}
+
+/// A query or key, normalised where asked and rotated.
+ir::ValueId rotated_heads(const Scope& scope, ir::ValueId x, std::string_view name,
+                          std::int64_t heads, const GroupedAttention& config,
+                          const std::vector<ir::ValueId>& rope) {
+  ir::ValueId result = project_heads(scope, x, name, heads, config);
+  if (config.qk_norm_eps)
+    result = rms_norm(child(scope, fmt::format("{}_norm", name)), result, *config.qk_norm_eps);
+  return add(scope, ir::Rope{}, {result, rope[0], rope[1]});
+}
+
+}  // namespace
+
+ir::ValueId grouped_attention(const Scope& scope, ir::ValueId x, const GroupedAttention& config,
+                              std::int64_t layer, ir::ValueId rope_table, Context& context) {
+  const ir::Dim tokens = scope.builder.type(x).shape.front();
+  const std::int64_t hidden = ir::number(scope.builder.type(x).shape.back());
+  const std::vector<ir::ValueId> rope{context.positions(), rope_table};
+  const Heads heads{.query = rotated_heads(scope, x, "q", config.heads, config, rope),
+                    .key = rotated_heads(scope, x, "k", config.kv_heads, config, rope),
+                    .value = project_heads(scope, x, "v", config.kv_heads, config)};
+  const double scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  const ir::ValueId attended = context.attend(scope, layer, heads, scale);
+  const ir::ValueId flat =
+      add(scope, ir::Reshape{{tokens, config.heads * config.head_dim}}, {attended});
+  return linear(child(scope, "o_proj"), flat, {hidden, config.output_bias});
+}
+
+}  // namespace parhelion::model

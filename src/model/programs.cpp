@@ -1,0 +1,70 @@
+#include "model/programs.h"
+
+namespace parhelion::model {
+namespace {
+
+ir::ValueId logit_row_input(ir::Builder& builder, std::string_view name, ir::Kind kind) {
+  return builder.input(name, {kind, {ir::Symbol::logit_rows}});
+}
+
+/// f32[logit_rows, vocabulary], of the tokens that `logit_index` names.
+ir::ValueId selected_logits(ir::Builder& builder, const Backbone& backbone) {
+  const ir::ValueId index = logit_row_input(builder, "logit_index", ir::Kind::i32);
+  const ir::ValueId hidden = builder.one(ir::Embedding{}, {index, backbone.hidden});
+  return builder.one(ir::MatMul{.transpose_b = true}, {hidden, backbone.head_weight});
+}
+
+void add_sampling(ir::Builder& builder, ir::ValueId logits) {
+  const std::vector<ir::ValueId> sampled =
+      builder.add(ir::Sample{}, {logits, logit_row_input(builder, "temperature", ir::Kind::f32),
+                                 logit_row_input(builder, "top_k", ir::Kind::i32),
+                                 logit_row_input(builder, "top_p", ir::Kind::f32),
+                                 logit_row_input(builder, "min_p", ir::Kind::f32),
+                                 logit_row_input(builder, "seed", ir::Kind::u64),
+                                 logit_row_input(builder, "draw_offset", ir::Kind::u64)});
+  builder.output("sampled_ids", sampled[0]);
+  builder.output("sampled_log_probability", sampled[1]);
+}
+
+}  // namespace
+
+TrainProgram build_train(const Model& model, ir::Kind kind) {
+  TrainProgram result;
+  result.program.name = "train";
+  ir::Builder builder(result.program);
+  PackedContext context(builder);
+  const ir::ValueId labels = builder.input("labels", {ir::Kind::i32, {ir::Symbol::tokens}});
+  const ir::ValueId weight = builder.input("loss_weight", {ir::Kind::f32, {ir::Symbol::tokens}});
+  const Backbone backbone = model.build(builder, kind, context);
+
+  builder.set_label("lm_head");
+  const ir::ValueId loss =
+      builder.add(ir::LinearCrossEntropy{}, {backbone.hidden, backbone.head_weight, labels})
+          .front();
+  builder.set_label("total_loss");
+  const ir::ValueId weighted =
+      builder.one(ir::Binary{ir::BinaryFunction::multiply}, {loss, weight});
+  result.total_loss = builder.one(ir::Reduce{ir::ReduceFunction::sum}, {weighted});
+  builder.output("loss", loss);
+  builder.output("total_loss", result.total_loss);
+  return result;
+}
+
+ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_tokens) {
+  ir::Program program;
+  program.name = "extend";
+  ir::Builder builder(program);
+  PagedContext context(builder, page_tokens);
+  const Backbone backbone = model.build(builder, kind, context);
+
+  builder.set_label("lm_head");
+  const ir::ValueId logits = selected_logits(builder, backbone);
+  builder.set_label("log_probability");
+  const ir::ValueId targets = logit_row_input(builder, "target_ids", ir::Kind::i32);
+  builder.output("log_probability", builder.one(ir::LogProbability{}, {logits, targets}));
+  builder.set_label("sample");
+  add_sampling(builder, logits);
+  return program;
+}
+
+}  // namespace parhelion::model
