@@ -1,6 +1,7 @@
 #include "state/checkpoint.h"
 
 #include "base/error.h"
+#include "state/gguf_header.h"
 #include "state/safetensors_header.h"
 #include "state/safetensors_index.h"
 
@@ -36,9 +37,13 @@ void check_shard(const std::vector<TensorView>& tensors, const std::vector<std::
          "{}: has tensors that the index does not place in it: {}", where, names_text(unknown));
 }
 
-Checkpoint open_safetensors(const fs::path& path) {
+Checkpoint open_file(const fs::path& path) {
   std::vector<MappedFile> files;
   files.emplace_back(path);
+  if (is_gguf(files.front().bytes())) {
+    GgufFile gguf = parse_gguf(files.front().bytes(), path.string());
+    return {path.string(), std::move(files), std::move(gguf.tensors), std::move(gguf.metadata)};
+  }
   auto tensors = parse_safetensors(files.front().bytes(), path.string());
   return {path.string(), std::move(files), std::move(tensors)};
 }
@@ -65,16 +70,17 @@ Checkpoint open_directory(const fs::path& directory) {
   const fs::path single = directory / kSafetensorsSingleName;
   ensure(fs::exists(single), ErrorKind::invalid, "{}: has neither {} nor {}", directory.string(),
          kSafetensorsIndexName, kSafetensorsSingleName);
-  return open_safetensors(single);
+  return open_file(single);
 }
 
 }  // namespace
 
 Checkpoint::Checkpoint(std::string where, std::vector<MappedFile> files,
-                       std::vector<TensorView> tensors)
+                       std::vector<TensorView> tensors, std::optional<GgufMetadata> metadata)
     : where_(std::move(where)),
       files_(std::move(files)),
       tensors_(std::move(tensors)),
+      metadata_(std::move(metadata)),
       by_name_(tensors_.size()) {
   const auto name = [this](std::size_t i) -> const std::string& { return tensors_[i].name; };
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
@@ -104,7 +110,7 @@ const TensorView& Checkpoint::at(std::string_view name) const {
 
 Checkpoint open_checkpoint(const fs::path& path) {
   ensure(fs::exists(path), ErrorKind::invalid, "{}: is missing", path.string());
-  return fs::is_directory(path) ? open_directory(path) : open_safetensors(path);
+  return fs::is_directory(path) ? open_directory(path) : open_file(path);
 }
 
 }  // namespace parhelion::state

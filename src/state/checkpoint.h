@@ -1,9 +1,11 @@
 #pragma once
 
 #include "base/file.h"
+#include "state/gguf_metadata.h"
 #include "state/tensor.h"
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +25,8 @@ class Checkpoint {
   /// Takes tensors, whose views lie in `files`, in the order in which the files hold them.
   ///
   /// Errors: corrupt if a name occurs twice; `where` names the checkpoint.
-  Checkpoint(std::string where, std::vector<MappedFile> files, std::vector<TensorView> tensors);
+  Checkpoint(std::string where, std::vector<MappedFile> files, std::vector<TensorView> tensors,
+             std::optional<GgufMetadata> metadata = std::nullopt);
 
   /// The path it was opened by.
   const std::string& where() const { return where_; }
@@ -35,19 +38,22 @@ class Checkpoint {
   const TensorView* find(std::string_view name) const;
   /// Errors: invalid if there is no such tensor.
   const TensorView& at(std::string_view name) const;
+  /// The keys of a GGUF file; null for safetensors.
+  const GgufMetadata* metadata() const { return metadata_ ? &*metadata_ : nullptr; }
 
  private:
   std::string where_;
   std::vector<MappedFile> files_;
   std::vector<TensorView> tensors_;
+  std::optional<GgufMetadata> metadata_;
   std::vector<std::size_t> by_name_;  // indices into tensors_
 };
 
-/// Opens a directory with `model.safetensors.index.json` or else `model.safetensors`, or one
-/// safetensors file.
+/// Opens a directory with `model.safetensors.index.json` or else `model.safetensors`, or one file:
+/// GGUF if it begins as such, else safetensors.
 ///
 /// Errors: invalid if files are missing; corrupt if a file breaks its format, or if the index and a
-///         shard name different tensors; unsupported for tensors that no `ir::Kind` stands for.
+///         shard name different tensors; unsupported for what the parsers refuse by name.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace parhelion::state

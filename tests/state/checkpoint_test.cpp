@@ -1,6 +1,7 @@
 #include "state/checkpoint.h"
 
 #include "base/error.h"
+#include "state/gguf_text.h"
 #include "state/test_files.h"
 
 #include <gmock/gmock.h>
@@ -44,6 +45,44 @@ TEST_F(CheckpointTest, OpensShardsByTheIndexBeforeASingleFile) {
   EXPECT_THAT(checkpoint.names(), ElementsAre("c", "b"));
   EXPECT_EQ(as_text(checkpoint.at("b").bytes), "bbbb");
   EXPECT_EQ(as_text(checkpoint.at("c").bytes), "cccc");
+}
+
+TEST_F(CheckpointTest, OpensAGgufFileByItsFirstBytes) {
+  put("model.bin", gguf_file({gguf_entry("k", MetadataType::string, gguf_string("v"))},
+                             {gguf_tensor("w", {2, 1}, 0, 0)}, "12345678"));
+  const Checkpoint checkpoint = open_checkpoint(directory_ / "model.bin");
+  EXPECT_EQ(checkpoint.at("w").shape, (Shape{1, 2}));
+  EXPECT_EQ(as_text(checkpoint.at("w").bytes), "12345678");
+  EXPECT_EQ(checkpoint.metadata()->string("k"), "v");
+}
+
+TEST_F(CheckpointTest, RefusesAGgufTensorNamedTwice) {
+  put("m", gguf_file({}, {gguf_tensor("w", {1}, 0, 0), gguf_tensor("w", {1}, 0, 32)},
+                     std::string(36, 'x')));
+  EXPECT_THAT([&] { open_checkpoint(directory_ / "m"); },
+              ThrowsMessage<Error>(HasSubstr("m: tensor 'w' occurs twice")));
+}
+
+TEST_F(CheckpointTest, ReadsWhatThePythonPackageWrites) {
+  const Checkpoint checkpoint = open_checkpoint(golden("kinds.safetensors"));
+  EXPECT_EQ(checkpoint.metadata(), nullptr);
+  EXPECT_EQ(checkpoint.tensors().size(), 13u);
+  for (const std::string_view kind :
+       {"f64", "f32", "f16", "bf16", "i64", "i32", "i8", "u64", "u8"}) {
+    EXPECT_EQ(ir::name(checkpoint.at(kind).kind), kind);
+    EXPECT_EQ(checkpoint.at(kind).shape, (Shape{2, 3}));
+  }
+  EXPECT_EQ(as_text(checkpoint.at("f64").bytes.first(24)), raw(0.0) + raw(0.25) + raw(0.5));
+  EXPECT_EQ(as_text(checkpoint.at("f32").bytes.last(8)), raw(1.0f) + raw(1.25f));
+  EXPECT_EQ(as_text(checkpoint.at("f16").bytes.first(6)), std::string("\0\0\0\x34\0\x38", 6));
+  EXPECT_EQ(as_text(checkpoint.at("bf16").bytes.first(6)), std::string("\0\0\x80\x3e\0\x3f", 6));
+  EXPECT_EQ(as_text(checkpoint.at("i64").bytes.first(8)), raw(std::int64_t{-2}));
+  EXPECT_EQ(as_text(checkpoint.at("i32").bytes.last(4)), raw(std::int32_t{3}));
+  EXPECT_EQ(as_text(checkpoint.at("i8").bytes), "\xfe\xff" + std::string("\0\1\2\3", 4));
+  EXPECT_EQ(as_text(checkpoint.at("bool").bytes), std::string("\0\0\0\1\1\1", 6));
+  EXPECT_EQ(checkpoint.at("scalar").shape, Shape{});
+  EXPECT_EQ(checkpoint.at("empty").shape, (Shape{0, 3}));
+  EXPECT_EQ(as_text(checkpoint.at("name \u00e9 \"quoted\"").bytes), raw(7.0f));
 }
 
 TEST_F(CheckpointTest, StaysReadableAfterItsFileVanishes) {
