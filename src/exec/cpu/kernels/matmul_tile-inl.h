@@ -1,0 +1,148 @@
+// Register tiles of the matmul, compiled once per processor tier. See matmul_kernels.h.
+#if defined(PARHELION_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PARHELION_MATMUL_TILE_INL_H
+#undef PARHELION_MATMUL_TILE_INL_H
+#else
+#define PARHELION_MATMUL_TILE_INL_H
+#endif
+
+#include "exec/cpu/kernels/matmul_kernels.h"
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace parhelion::exec::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TileTag = hn::ScalableTag<float>;
+using TileVector = hn::Vec<TileTag>;
+constexpr int kTileVectors = HWY_TARGET == HWY_SCALAR ? 4 : 2;
+constexpr std::int64_t kTileLanes = static_cast<std::int64_t>(HWY_LANES(float));
+constexpr std::int64_t kTileColumns = kTileVectors * kTileLanes;
+// Sums, two vectors of b and a broadcast fill 32 or 16 registers.
+constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
+
+struct TileTerms {
+  TileVector at[kTileVectors];
+};
+
+template <int kRows>
+struct TileSums {
+  TileTerms rows[std::size_t{kRows}];
+};
+
+// The vectors that `load(offset)` gives, side by side.
+template <class LoadVector>
+HWY_INLINE TileTerms load_terms(LoadVector load) {
+  TileTerms terms;
+#pragma GCC unroll 4
+  for (int j = 0; j < kTileVectors; ++j) terms.at[j] = load(j * kTileLanes);
+  return terms;
+}
+
+// The next term of every chain: sums[r] += a[r] * b.
+template <int kRows>
+HWY_INLINE void add_term(TileSums<kRows>& sums, const float* a, const TileTerms& b) {
+#pragma GCC unroll 14
+  for (int r = 0; r < kRows; ++r) {
+    const TileVector factor = hn::Set(TileTag(), a[r]);
+#pragma GCC unroll 4
+    for (int j = 0; j < kTileVectors; ++j)
+      sums.rows[r].at[j] = hn::MulAdd(factor, b.at[j], sums.rows[r].at[j]);
+  }
+}
+
+template <int kRows>
+HWY_INLINE void clear(TileSums<kRows>& sums) {
+#pragma GCC unroll 14
+  for (int r = 0; r < kRows; ++r)
+    sums.rows[r] = load_terms([](std::int64_t) { return hn::Zero(TileTag()); });
+}
+
+// total (+)= sums
+template <int kRows>
+HWY_INLINE void fold(const TileSums<kRows>& sums, const TileArgs& args) {
+  const TileTag d;
+#pragma GCC unroll 14
+  for (int r = 0; r < kRows; ++r) {
+    float* total = args.total + r * args.total_pitch;
+#pragma GCC unroll 4
+    for (int j = 0; j < kTileVectors; ++j) {
+      TileVector sum = sums.rows[r].at[j];
+      if (!args.first) sum = hn::Add(hn::Load(d, total + j * kTileLanes), sum);
+      hn::Store(sum, d, total + j * kTileLanes);
+    }
+  }
+}
+
+HWY_INLINE TileTerms load_floats(const float* b) {
+  return load_terms([b](std::int64_t offset) { return hn::Load(TileTag(), b + offset); });
+}
+
+// The earlier element of each pair as f32: the low half, moved up.
+HWY_INLINE TileTerms load_earlier(const std::uint32_t* pairs) {
+  return load_terms([pairs](std::int64_t offset) {
+    const hn::RebindToUnsigned<TileTag> du;
+    return hn::BitCast(TileTag(), hn::ShiftLeft<16>(hn::Load(du, pairs + offset)));
+  });
+}
+
+// The later element of each pair as f32: the high half, where it is.
+HWY_INLINE TileTerms load_later(const std::uint32_t* pairs) {
+  return load_terms([pairs](std::int64_t offset) {
+    const hn::RebindToUnsigned<TileTag> du;
+    const auto high = hn::And(hn::Load(du, pairs + offset), hn::Set(du, 0xffff0000u));
+    return hn::BitCast(TileTag(), high);
+  });
+}
+
+template <int kRows>
+void float_tile(const TileArgs& args) {
+  const auto* a = static_cast<const float*>(args.a);  // [depth, a_pitch]
+  const auto* b = static_cast<const float*>(args.b);  // [depth, kTileColumns]
+  TileSums<kRows> sums;
+  clear(sums);
+  for (std::int64_t k = 0; k < args.depth; ++k, a += args.a_pitch, b += kTileColumns)
+    add_term(sums, a, load_floats(b));
+  fold(sums, args);
+}
+
+template <int kRows>
+void wide_tile(const TileArgs& args) {
+  const auto* a = static_cast<const float*>(args.a);          // [depth, a_pitch]
+  const auto* b = static_cast<const std::uint32_t*>(args.b);  // [depth / 2, kTileColumns]
+  TileSums<kRows> sums;
+  clear(sums);
+  for (std::int64_t k = 1; k < args.depth; k += 2, a += 2 * args.a_pitch, b += kTileColumns) {
+    add_term(sums, a, load_earlier(b));
+    add_term(sums, a + args.a_pitch, load_later(b));
+  }
+  if (args.depth % 2 != 0) add_term(sums, a, load_earlier(b));
+  fold(sums, args);
+}
+
+template <int... kRows>
+constexpr std::array<TileFunction, sizeof...(kRows)> float_tile_table(
+    std::integer_sequence<int, kRows...>) {
+  return {&float_tile<kRows + 1>...};
+}
+
+template <int... kRows>
+constexpr std::array<TileFunction, sizeof...(kRows)> wide_tile_table(
+    std::integer_sequence<int, kRows...>) {
+  return {&wide_tile<kRows + 1>...};
+}
+
+constexpr auto kFloatTiles = float_tile_table(std::make_integer_sequence<int, kTileRows>());
+constexpr auto kWideTiles = wide_tile_table(std::make_integer_sequence<int, kTileRows>());
+
+}  // namespace
+}  // namespace parhelion::exec::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // PARHELION_MATMUL_TILE_INL_H
