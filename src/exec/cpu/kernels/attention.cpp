@@ -5,13 +5,14 @@
 #include "exec/cpu/kernels/storage.h"
 #include "exec/cpu/kernels/targets.h"
 
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "exec/cpu/kernels/attention.cpp"
+#include <hwy/foreach_target.h>
+// clang-format on
+
 #include "exec/cpu/kernels/attention-inl.h"
 #include "exec/cpu/kernels/attention_span.h"
-
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace parhelion::exec::cpu::HWY_NAMESPACE {

@@ -4,12 +4,13 @@
 #include "exec/cpu/kernels/storage.h"
 #include "exec/cpu/kernels/targets.h"
 
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "exec/cpu/kernels/elementwise.cpp"
-#include "exec/cpu/kernels/simd-inl.h"
-
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+// clang-format on
+
+#include "exec/cpu/kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parhelion::exec::cpu::HWY_NAMESPACE {

@@ -4,13 +4,14 @@
 #include "exec/cpu/kernels/storage.h"
 #include "exec/cpu/kernels/targets.h"
 
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "exec/cpu/kernels/rms_norm.cpp"
+#include <hwy/foreach_target.h>
+// clang-format on
+
 #include "exec/cpu/kernels/rms_norm-inl.h"
 #include "exec/cpu/kernels/simd-inl.h"
-
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace parhelion::exec::cpu::HWY_NAMESPACE {
