@@ -20,26 +20,14 @@ namespace parhelion::exec::cpu::HWY_NAMESPACE {
 
 constexpr float kAttentionLowest = -std::numeric_limits<float>::infinity();
 
-/// Rows of a block's keys or values as f32: borrowed where they are stored so, else widened into
-/// `wide`.
-inline const float* attention_row(const float* row, float*, std::int64_t) { return row; }
-
-inline const float* attention_row(const BFloat16* row, float* wide, std::int64_t count) {
-  const F32 d;
-  for_vectors(count, [&](std::int64_t c, auto extent) {
-    store(d, load(d, row + c, extent), wide + c, extent);
-  });
-  return wide;
-}
-
 /// Makes keys [lo, hi) of a block readable. Keys outside are never touched.
 template <class Source>
 HWY_INLINE void attention_gather(const Source& source, AttentionTile& tile, std::int64_t block,
                                  std::int64_t lo, std::int64_t hi) {
   for (std::int64_t j = lo; j < hi; ++j) {
     const std::int64_t position = block * kAttentionBlock + j;
-    tile.k[j] = attention_row(source.key(position), tile.wide_k + j * tile.d, tile.d);
-    tile.v[j] = attention_row(source.value(position), tile.wide_v + j * tile.d, tile.d);
+    tile.k[j] = widened_row(source.key(position), tile.wide_k + j * tile.d, tile.d);
+    tile.v[j] = widened_row(source.value(position), tile.wide_v + j * tile.d, tile.d);
   }
 }
 
@@ -92,12 +80,7 @@ HWY_INLINE void attention_softmax(D d, AttentionTile& tile, std::int64_t row, st
   hn::StoreU(keep_block, d, tile.keep_block + row);
 }
 
-/// The keys of a block that one row sees, as [begin, end) within the block.
-struct AttentionRange {
-  std::int64_t begin;
-  std::int64_t end;
-};
-
+/// The keys of a block that one row sees.
 HWY_INLINE AttentionRange attention_range(const AttentionTile& tile, std::int64_t row,
                                           std::int64_t block) {
   const std::int64_t start = block * kAttentionBlock;

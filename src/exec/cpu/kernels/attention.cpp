@@ -52,7 +52,6 @@ struct AttentionPagedKeys {
 template <class T>
 HWY_INLINE void attention_load(const AttentionShape& shape, const AttentionWork& work, const T* q,
                                std::int64_t q_stride, AttentionTile& tile) {
-  const std::int64_t group = shape.query_heads / shape.kv_heads;
   tile.rows = work.rows;
   tile.row_stride = (work.rows + 3) / 4 * 4;
   std::fill_n(tile.q, tile.d * tile.row_stride, 0.0f);
@@ -62,25 +61,21 @@ HWY_INLINE void attention_load(const AttentionShape& shape, const AttentionWork&
   std::fill_n(tile.first, tile.row_stride, 0);
   std::fill_n(tile.limit, tile.row_stride, 0);
   for (std::int64_t r = 0; r < work.rows; ++r) {
-    const std::int64_t query = (work.first_row + r) / group;
-    const std::int64_t head = work.kv_head * group + (work.first_row + r) % group;
-    const T* from = q + (work.span.first_token + query) * q_stride + head * tile.d;
+    const AttentionQuery query = attention_query(shape, work, r);
+    const T* from = q + query.token * q_stride + query.head * tile.d;
     for (std::int64_t c = 0; c < tile.d; ++c) tile.q[c * tile.row_stride + r] = widen(from[c]);
-    const AttentionSeen seen = attention_seen(shape, work.span, query);
-    tile.first[r] = seen.first;
-    tile.limit[r] = seen.limit;
+    tile.first[r] = query.seen.first;
+    tile.limit[r] = query.seen.limit;
   }
 }
 
 template <class T, class Source>
 HWY_INLINE void attention_tile(const AttentionShape& shape, const AttentionWork& work,
                                const Source& source, AttentionTile& tile, T* o, float* lse) {
-  const std::int64_t group = shape.query_heads / shape.kv_heads;
   attention_fold(source, tile, shape.scale);
   for (std::int64_t r = 0; r < work.rows; ++r) {
-    const std::int64_t query = (work.first_row + r) / group;
-    const std::int64_t head = work.kv_head * group + (work.first_row + r) % group;
-    const std::int64_t at = (work.span.first_token + query) * shape.query_heads + head;
+    const AttentionQuery query = attention_query(shape, work, r);
+    const std::int64_t at = query.token * shape.query_heads + query.head;
     attention_finish(tile, r, o + at * tile.d, lse == nullptr ? nullptr : lse + at);
   }
 }
@@ -157,9 +152,7 @@ std::size_t attention_scratch_bytes(const AttentionShape& shape, int threads) {
 
 void attention(const Attention& args, void* scratch, int threads) {
   const auto span_of = [&](std::int64_t document) {
-    const std::int64_t begin = args.document_indptr[document];
-    const std::int64_t count = args.document_indptr[document + 1] - begin;
-    return AttentionSpan{document, begin, count, 0, count};
+    return attention_document(args.document_indptr, document);
   };
   attention_clear(args.shape, args.documents > 0 ? args.document_indptr[args.documents] : 0, args.o,
                   args.lse);

@@ -11,6 +11,12 @@ inline constexpr std::int64_t kAttentionBlock = 128;
 /// Most rows of a tile; a row is one query token and one query head.
 inline constexpr std::int64_t kAttentionTileRows = 64;
 
+/// Keys [begin, end) of a block.
+struct AttentionRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 /// One worker's memory for a tile, carved from scratch.
 struct AttentionTile {
   std::int64_t rows = 0;        ///< in use

@@ -47,6 +47,36 @@ inline std::int64_t attention_tiles(const AttentionShape& shape, const Attention
   return (rows + kAttentionTileRows - 1) / kAttentionTileRows;
 }
 
+/// Tile `index` of a span and kv head.
+inline AttentionWork attention_work_of(const AttentionShape& shape, const AttentionSpan& span,
+                                       std::int64_t index, std::int64_t kv_head) {
+  const std::int64_t rows = span.query_count * (shape.query_heads / shape.kv_heads);
+  const std::int64_t first_row = index * kAttentionTileRows;
+  return {span, kv_head, first_row, std::min(kAttentionTileRows, rows - first_row)};
+}
+
+/// What row r of a tile is.
+struct AttentionQuery {
+  std::int64_t token = 0;
+  std::int64_t head = 0;
+  AttentionSeen seen;
+};
+
+inline AttentionQuery attention_query(const AttentionShape& shape, const AttentionWork& work,
+                                      std::int64_t r) {
+  const std::int64_t group = shape.query_heads / shape.kv_heads;
+  const std::int64_t index = (work.first_row + r) / group;
+  return {work.span.first_token + index, work.kv_head * group + (work.first_row + r) % group,
+          attention_seen(shape, work.span, index)};
+}
+
+/// A packed document as a span.
+inline AttentionSpan attention_document(const std::int32_t* indptr, std::int64_t document) {
+  const std::int64_t begin = indptr[document];
+  const std::int64_t count = indptr[document + 1] - begin;
+  return {document, begin, count, 0, count};
+}
+
 /// Tiles of all spans and kv heads.
 template <class SpanOf>
 std::int64_t attention_work_count(const AttentionShape& shape, std::int64_t spans,
@@ -66,10 +96,7 @@ AttentionWork attention_work(const AttentionShape& shape, const SpanOf& span_of,
     tile -= attention_tiles(shape, span_of(index));
     ++index;
   }
-  const AttentionSpan span = span_of(index);
-  const std::int64_t rows = span.query_count * (shape.query_heads / shape.kv_heads);
-  const std::int64_t first_row = tile * kAttentionTileRows;
-  return {span, item % shape.kv_heads, first_row, std::min(kAttentionTileRows, rows - first_row)};
+  return attention_work_of(shape, span_of(index), tile, item % shape.kv_heads);
 }
 
 }  // namespace parhelion::exec::cpu

@@ -134,5 +134,15 @@ void accumulate_rows(const Reduce& args, float* acc, int threads) {
                   });
 }
 
+void broadcast_last(const Broadcast& args, int threads) {
+  const float count = args.how == Reduction::mean ? static_cast<float>(args.cols) : 1.0f;
+  parallel_ranges(args.rows, grain_of(args.cols), threads,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t r = begin; r < end; ++r) {
+                      std::fill_n(args.y + r * args.cols, args.cols, args.x[r] / count);
+                    }
+                  });
+}
+
 }  // namespace parhelion::exec::cpu
 #endif

@@ -32,4 +32,14 @@ void reduce_first(const Reduce& args, int threads);
 /// Only kind, x, rows and cols of `args` are read.
 void accumulate_rows(const Reduce& args, float* acc, int threads);
 
+/// y[r, c] = x[r], or x[r] / cols for Reduction::mean: the gradient of reduce_last, all f32.
+struct Broadcast {
+  Reduction how = Reduction::sum;  ///< sum or mean
+  const float* x = nullptr;        ///< [rows]
+  float* y = nullptr;              ///< [rows, cols]
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+void broadcast_last(const Broadcast& args, int threads);
+
 }  // namespace parhelion::exec::cpu

@@ -117,6 +117,17 @@ HWY_INLINE void for_vectors(std::int64_t count, const F& step) {
   if (i < count) step(i, Part{count - i});
 }
 
+/// A row as f32: borrowed where it is stored so, else widened into `wide`.
+inline const float* widened_row(const float* row, float*, std::int64_t) { return row; }
+
+inline const float* widened_row(const BFloat16* row, float* wide, std::int64_t count) {
+  const F32 d;
+  for_vectors(count, [&](std::int64_t c, auto extent) {
+    store(d, load(d, row + c, extent), wide + c, extent);
+  });
+  return wide;
+}
+
 /// e^x to about one unit in the last place: 0 below -87.3365, infinity above 88.7228, exp(0) = 1.
 ///
 /// x = n ln 2 + r; e^r by a polynomial of degree 7 in r; n is added to the exponent bits.
