@@ -7,14 +7,14 @@
 
 namespace parhelion::ir {
 
-enum class BinaryFunction : std::uint8_t { add, subtract, multiply };
+enum class BinaryFunction : std::uint8_t { add, multiply };
 std::string_view name(BinaryFunction function);
 
-/// y = f(a, b) elementwise; b may be a scalar of a's dtype.
+/// y = f(a, b) elementwise, in f32, rounded once.
 ///
-/// Inputs   (I1) a: [...] f32 | bf16   (I2) b: type of a, or its dtype with shape []
+/// Inputs   (I1) a: [...] f32 | bf16   (I2) b: type of a
 /// Output   (O1) type of a
-/// Checks   (C1) a: f32 or bf16   (C2) b as above
+/// Checks   (C1) a: f32 or bf16   (C2) type(b) = type(a)
 struct Binary {
   BinaryFunction function = BinaryFunction::add;
   bool operator==(const Binary&) const = default;

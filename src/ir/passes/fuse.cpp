@@ -3,7 +3,6 @@
 #include "ir/passes/relink.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace parhelion::ir {
 namespace {
@@ -25,10 +24,9 @@ struct Fusion {
   }
 };
 
-bool is_residual_sum(const OpNode& node, const Program& program) {
+bool is_residual_sum(const OpNode& node) {
   const auto* binary = std::get_if<Binary>(&node.op);
-  return binary != nullptr && binary->function == BinaryFunction::add &&
-         operand_type(program, node.inputs[1]).rank() != 0;
+  return binary != nullptr && binary->function == BinaryFunction::add;
 }
 
 /// The norm moves up to the sum, so its weight must be there already and no operand may be
@@ -41,7 +39,7 @@ void fuse_sum_and_norm(Fusion& fusion, OpId id) {
   const OpId sum_id = fusion.program.at(norm.inputs[0].value).producer;
   if (!sum_id || fusion.gone[sum_id.index]) return;
   OpNode& sum = fusion.program.at(sum_id);
-  if (!is_residual_sum(sum, fusion.program) || sum.phase != norm.phase) return;
+  if (!is_residual_sum(sum) || sum.phase != norm.phase) return;
   sum.op = AddRmsNorm{op->eps};
   sum.inputs.push_back(norm.inputs[1]);
   sum.outputs.push_back(norm.outputs[0]);

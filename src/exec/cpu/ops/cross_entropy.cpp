@@ -1,0 +1,204 @@
+#include "exec/cpu/kernels/log_sum_exp.h"
+#include "exec/cpu/kernels/matmul.h"
+#include "exec/cpu/ops/families.h"
+
+#include <algorithm>
+
+namespace parhelion::exec::cpu {
+namespace {
+
+/// Rows of logits that exist at one time: enough to hide the packing of raw weights.
+constexpr std::int64_t kPackedLogitRows = 64;
+constexpr std::int64_t kRawLogitRows = 256;
+
+/// The matmuls of a chunk of rows, addresses missing.
+struct LinearChunk {
+  std::int64_t tokens, hidden, vocabulary, rows;
+  ir::Kind kind, weight_kind;
+  Device device;
+  bool packed;
+
+  MatmulArgs logits(std::int64_t chunk_rows) const {
+    MatmulArgs args;
+    args.a = {.kind = kind, .rows = chunk_rows, .cols = hidden, .row_stride = hidden};
+    if (packed) {
+      args.b = PackedView{.kind = weight_kind, .k = hidden, .n = vocabulary};
+    } else {
+      args.b = MatrixView{.kind = weight_kind,
+                          .rows = hidden,
+                          .cols = vocabulary,
+                          .row_stride = hidden,
+                          .transposed = true};
+    }
+    args.c = {.kind = ir::Kind::f32, .row_stride = vocabulary};
+    return with_device(args);
+  }
+
+  /// dhidden = dz weight.
+  MatmulArgs hidden_gradient(std::int64_t chunk_rows) const {
+    MatmulArgs args;
+    args.a = {.kind = kind, .rows = chunk_rows, .cols = vocabulary, .row_stride = vocabulary};
+    args.b =
+        MatrixView{.kind = weight_kind, .rows = vocabulary, .cols = hidden, .row_stride = hidden};
+    args.c = {.kind = kind, .row_stride = hidden};
+    return with_device(args);
+  }
+
+  /// acc += dz^T hidden.
+  MatmulArgs weight_gradient(std::int64_t chunk_rows) const {
+    MatmulArgs args;
+    args.a = {.kind = kind,
+              .rows = vocabulary,
+              .cols = chunk_rows,
+              .row_stride = vocabulary,
+              .transposed = true};
+    args.b = MatrixView{.kind = kind, .rows = chunk_rows, .cols = hidden, .row_stride = hidden};
+    args.c = {.kind = ir::Kind::f32, .row_stride = hidden, .mode = OutputMode::accumulate};
+    return with_device(args);
+  }
+
+  std::int64_t logit_bytes() const {
+    return aligned(rows * vocabulary * std::int64_t{sizeof(float)});
+  }
+
+  std::int64_t workspace(const MatmulArgs& args) const {
+    const bool is_packed = std::holds_alternative<PackedView>(args.b);
+    const std::int64_t n = is_packed ? vocabulary : std::get<MatrixView>(args.b).cols;
+    const ir::Kind b = is_packed ? weight_kind : std::get<MatrixView>(args.b).kind;
+    return aligned(matmul_workspace_bytes({.m = args.a.rows,
+                                           .n = n,
+                                           .k = args.a.cols,
+                                           .a = args.a.kind,
+                                           .b = b,
+                                           .packed = is_packed,
+                                           .num_threads = args.num_threads,
+                                           .tier = args.tier}));
+  }
+
+ private:
+  MatmulArgs with_device(MatmulArgs args) const {
+    args.num_threads = device.threads;
+    args.tier = device.tier;
+    return args;
+  }
+};
+
+LinearChunk linear_chunk(const OpView& op, const Device& device, bool packed) {
+  const std::int64_t tokens = op.input_dim(0, 0);
+  return {.tokens = tokens,
+          .hidden = op.input_dim(0, 1),
+          .vocabulary = op.input_dim(1, 0),
+          .rows = std::min(tokens, packed ? kPackedLogitRows : kRawLogitRows),
+          .kind = op.inputs[0].kind(),
+          .weight_kind = op.inputs[1].kind(),
+          .device = device,
+          .packed = packed};
+}
+
+void run_matmul(MatmulArgs args, const void* a, const void* b, void* c,
+                std::span<std::byte> workspace) {
+  args.a.data = a;
+  std::visit([&](auto& view) { view.data = b; }, args.b);
+  args.c.data = c;
+  args.workspace = workspace;
+  matmul(args);
+}
+
+std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device& device,
+                                                  bool packed) {
+  const LinearChunk chunk = linear_chunk(op, device, packed);
+  const std::int64_t bytes = chunk.logit_bytes() + chunk.workspace(chunk.logits(chunk.rows));
+  return make_kernel(bytes, [=](const LaunchArgs& launch) {
+    auto* logits = reinterpret_cast<float*>(launch.workspace.data());
+    const auto scratch = launch.workspace.subspan(static_cast<std::size_t>(chunk.logit_bytes()));
+    const std::int64_t row_bytes = chunk.hidden * ir::element(chunk.kind).block_bytes;
+    for (std::int64_t first = 0; first < chunk.tokens; first += chunk.rows) {
+      const std::int64_t rows = std::min(chunk.rows, chunk.tokens - first);
+      run_matmul(chunk.logits(rows), launch.inputs[0] + first * row_bytes, launch.inputs[1], logits,
+                 scratch);
+      float* loss = launch.out<float>(0) + first;
+      log_probability({.logits = logits, .rows = rows, .cols = chunk.vocabulary},
+                      launch.in<std::int32_t>(2) + first, loss, launch.out<float>(1) + first,
+                      device.threads);
+      for (std::int64_t r = 0; r < rows; ++r) loss[r] = 0.0f - loss[r];
+    }
+  });
+}
+
+std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const Device& device) {
+  const LinearChunk chunk = linear_chunk(op, device, false);
+  const std::int64_t scratch_bytes = std::max({chunk.workspace(chunk.logits(chunk.rows)),
+                                               chunk.workspace(chunk.hidden_gradient(chunk.rows)),
+                                               chunk.workspace(chunk.weight_gradient(chunk.rows))});
+  const std::int64_t dz_bytes = chunk.kind == ir::Kind::f32 ? 0 : chunk.logit_bytes();
+  return make_kernel(chunk.logit_bytes() + dz_bytes + scratch_bytes, [=](const LaunchArgs& launch) {
+    std::byte* logits = launch.workspace.data();
+    std::byte* dz = dz_bytes == 0 ? logits : logits + chunk.logit_bytes();
+    const auto scratch =
+        launch.workspace.subspan(static_cast<std::size_t>(chunk.logit_bytes() + dz_bytes));
+    const std::int64_t row_bytes = chunk.hidden * ir::element(chunk.kind).block_bytes;
+    for (std::int64_t first = 0; first < chunk.tokens; first += chunk.rows) {
+      const std::int64_t rows = std::min(chunk.rows, chunk.tokens - first);
+      const std::byte* hidden = launch.inputs[0] + first * row_bytes;
+      run_matmul(chunk.logits(rows), hidden, launch.inputs[1], logits, scratch);
+      const LogitRows logit_rows{
+          .logits = reinterpret_cast<const float*>(logits), .rows = rows, .cols = chunk.vocabulary};
+      cross_entropy_grad({.rows = logit_rows,
+                          .lse = launch.in<float>(3) + first,
+                          .labels = launch.in<std::int32_t>(2) + first,
+                          .dloss = launch.in<float>(4) + first,
+                          .d_kind = chunk.kind,
+                          .d = dz},
+                         device.threads);
+      run_matmul(chunk.hidden_gradient(rows), dz, launch.inputs[1],
+                 launch.outputs[0] + first * row_bytes, scratch);
+      run_matmul(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
+    }
+  });
+}
+
+std::string_view refuses_packed_linear(const OpView& op, const Device&) {
+  return op.frozen[1] ? "" : "the weight is no frozen parameter";
+}
+
+std::string linear_numerics(const OpView& op, const Device& device) {
+  return std::string(matmul_numerics(device.tier, op.inputs[0].kind(), op.inputs[1].kind()));
+}
+
+}  // namespace
+
+std::vector<Candidate> family_candidates(const ir::LinearCrossEntropy&) {
+  return {{.name = "linear_cross_entropy.packed",
+           .refuses = refuses_packed_linear,
+           .numerics = linear_numerics,
+           .plan = [](const OpView& op,
+                      const Device& device) { return plan_linear_cross_entropy(op, device, true); },
+           .packed = {1}},
+          {.name = "linear_cross_entropy",
+           .refuses = never_refuses,
+           .numerics = linear_numerics,
+           .plan = [](const OpView& op, const Device& device) {
+             return plan_linear_cross_entropy(op, device, false);
+           }}};
+}
+
+std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyGrad&) {
+  return {{.name = "linear_cross_entropy_grad",
+           .refuses = never_refuses,
+           .numerics = linear_numerics,
+           .plan = plan_linear_cross_entropy_grad}};
+}
+
+std::vector<Candidate> family_candidates(const ir::LogProbability&) {
+  return one_candidate("log_probability", [](const OpView& op, const Device& device) {
+    const LogitRows rows{.rows = op.input_dim(0, 0), .cols = op.input_dim(0, 1)};
+    return make_kernel(0, [=](const LaunchArgs& launch) {
+      LogitRows bound = rows;
+      bound.logits = launch.in<float>(0);
+      log_probability(bound, launch.in<std::int32_t>(1), launch.out<float>(0), nullptr,
+                      device.threads);
+    });
+  });
+}
+
+}  // namespace parhelion::exec::cpu

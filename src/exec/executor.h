@@ -1,0 +1,89 @@
+#pragma once
+
+#include "ir/memory_plan.h"
+#include "ir/program.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parhelion::exec {
+
+/// Whether the parameters that a plan reads change between its runs.
+enum class Weights : std::uint8_t {
+  frozen,   ///< they are laid out for the kernels once, when uploaded
+  trained,  ///< they stay as they are; kernels lay out what they need in each run
+};
+
+/// What was decided for one op.
+struct StepReport {
+  std::string kernel;                 ///< the candidate's name
+  std::string numerics;               ///< which bits it gives: same text, same bits
+  std::vector<std::string> refusals;  ///< "name: reason" of the candidates before it
+  std::int64_t workspace_bytes = 0;
+};
+
+/// An instance bound to a device: kernels, addresses and workspaces are fixed.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  /// Host bytes of an input or output of this plan. Write inputs before `run`, read outputs after
+  /// it.
+  ///
+  /// Errors: invalid if the instance has no such input or output.
+  virtual std::span<std::byte> host(std::string_view name) = 0;
+
+  /// Runs every op once. Allocates nothing and chooses nothing.
+  ///
+  /// Errors: invalid if a parameter was never uploaded.
+  /// Threads: plans of one executor never run together.
+  virtual void run() = 0;
+
+  virtual const ir::Program& instance() const = 0;
+  virtual const ir::MemoryPlan& memory() const = 0;
+  /// One report an op, in order.
+  virtual std::span<const StepReport> steps() const = 0;
+};
+
+/// A device that plans and runs instances, and owns the buffers that outlive a run. Two plans that
+/// name a buffer share it.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Binds an instance: views are folded and every dim is a number.
+  ///
+  /// Errors: unsupported if no kernel accepts an op, with every refusal; invalid if a buffer's type
+  /// is not the one that
+  ///         an earlier plan gave it, or if a parameter is needed in a form that was not kept when
+  ///         it was uploaded.
+  virtual std::unique_ptr<Plan> plan(const ir::Program& instance, Weights weights) = 0;
+
+  /// Gives a parameter or state buffer new content: `fill` writes all its bytes, row-major. Call
+  /// after planning.
+  ///
+  /// Errors: invalid if no plan names the buffer.
+  virtual void upload(std::string_view name,
+                      const std::function<void(std::span<std::byte>)>& fill) = 0;
+
+  /// The bytes of a parameter or state buffer.
+  ///
+  /// Errors: invalid if no plan names it or its row-major form was not kept.
+  virtual std::span<const std::byte> download(std::string_view name) = 0;
+
+  /// Sets every byte of a state buffer to zero. Errors: invalid if no plan names it.
+  virtual void clear(std::string_view name) = 0;
+
+  /// Names and types of the parameters that plans so far read.
+  virtual std::vector<ir::Buffer> parameters() const = 0;
+
+  /// The device in words.
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace parhelion::exec
