@@ -1,0 +1,74 @@
+#pragma once
+
+#include "serve/cache/page_pool.h"
+#include "serve/step.h"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace parhelion::serve {
+
+/// What a user asks for. Values that are not set are the contract's; set ones are clamped to the
+/// contract's ranges.
+struct Request {
+  std::vector<std::int32_t> prompt;
+  std::int64_t max_tokens = 0;
+  std::optional<double> temperature;
+  std::optional<double> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::uint64_t seed = 0;
+};
+
+enum class FinishReason : std::uint8_t {
+  stop,    ///< a stop id was drawn; it is not among the ids
+  length,  ///< max_tokens or the context is used up
+};
+std::string_view name(FinishReason reason);
+
+struct Completion {
+  std::vector<std::int32_t> ids = {};
+  std::vector<float> log_probabilities = {};  ///< of each id under the model's own distribution
+  FinishReason reason = FinishReason::length;
+  std::chrono::duration<double> prefill{0};  ///< until the first id was drawn
+  std::chrono::duration<double> decode{0};   ///< all ids after the first
+};
+
+/// Runs a contract. Holds one sequence at a time.
+///
+/// Threads: one thread uses an engine.
+class Engine {
+ public:
+  /// Plans every instance of the contract. Upload the parameters to `executor` afterwards.
+  Engine(contract::Contract contract, exec::Executor& executor);
+
+  /// Generates ids for a request; `on_id` sees each as it is drawn.
+  ///
+  /// Errors: invalid if the prompt is empty, has an id outside the vocabulary or does not fit the
+  /// context, or if a sampling
+  ///         value is no number in its legal range; corrupt if the model's logits have no finite
+  ///         maximum.
+  Completion generate(const Request& request, const std::function<void(std::int32_t)>& on_id);
+
+  /// The log-probability of each id after the first under those before it, taking `chunk_tokens`
+  /// ids a step (0 = as many as the catalogue allows).
+  ///
+  /// Errors: as generate; invalid if no instance has logit rows for a chunk.
+  std::vector<float> score(std::span<const std::int32_t> ids, std::int64_t chunk_tokens);
+
+  const contract::Contract& contract() const { return contract_; }
+  const Stepper& stepper() const { return stepper_; }
+
+ private:
+  class Sequence;
+  void check_ids(std::span<const std::int32_t> ids) const;
+
+  contract::Contract contract_;
+  Stepper stepper_;
+  PagePool pool_;
+};
+
+}  // namespace parhelion::serve

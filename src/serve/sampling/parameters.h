@@ -1,0 +1,19 @@
+#pragma once
+
+#include "contract/contract.h"
+#include "serve/step.h"
+
+namespace parhelion::serve {
+
+struct Request;
+
+/// The values that a request is sampled with: its own where set, clamped to the policy's ranges,
+/// else the policy's.
+///
+/// Errors: invalid if a set value is not finite or outside its legal range (temperature and top_k
+/// >= 0, top_p and
+///         min_p in [0, 1]); top_p 0 is greedy.
+SamplingParameters effective_sampling(const contract::SamplingPolicy& policy,
+                                      const Request& request);
+
+}  // namespace parhelion::serve

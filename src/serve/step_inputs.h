@@ -1,0 +1,11 @@
+#pragma once
+
+#include "serve/step.h"
+
+namespace parhelion::serve {
+
+/// Writes every input of an extend plan; lanes without a row, token or query get their declared
+/// idle values.
+void write_inputs(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens);
+
+}  // namespace parhelion::serve
