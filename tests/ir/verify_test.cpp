@@ -20,7 +20,8 @@ Program valid_program() {
   Builder builder(program);
   const ValueId ids = builder.input("ids", TensorType(Kind::i32, {Symbol::tokens}));
   const ValueId table = builder.parameter("table", TensorType(Kind::bf16, {8, 4}));
-  const ValueId half = builder.constant("half", Fill{.value = 0.5, .kind = Kind::bf16});
+  const ValueId half = builder.constant(
+      "half", Fill{.value = 0.5, .kind = Kind::bf16, .shape = {Symbol::tokens, 4}});
   const ValueId sum = builder.state("sum", TensorType(Kind::f32, {4}), Lifetime::step);
   builder.set_label("embed");
   const ValueId x = builder.one(Embedding{}, {ids, table});
@@ -73,7 +74,7 @@ TEST(Verify, P2RefusesBuffersWithoutANameOfTheirOwn) {
 TEST(Verify, P2RefusesInitsThatDoNotMakeTheBuffer) {
   expect_refusal("P2: buffer 'half': is a constant without init",
                  [](Program& p) { p.buffers[2].init.reset(); });
-  expect_refusal("P2: buffer 'half': init gives f32[], expected bf16[]",
+  expect_refusal("P2: buffer 'half': init gives f32[], expected bf16[tokens, 4]",
                  [](Program& p) { p.buffers[2].init = Fill{.value = 0.5}; });
   expect_refusal("P2: buffer 'half': cast C0: has 0 inputs, expected 1",
                  [](Program& p) { p.buffers[2].init = Cast{}; });
