@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/blocks/decoder.h"
+#include "state/rearrange.h"
 
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,9 @@ struct Model {
   std::vector<std::int32_t> eos_ids = {};  ///< tokens that end a sequence
   Sampling sampling = {};                  ///< what the checkpoint recommends
   SamplingRanges sampling_ranges = {};
+  bool tied_head = false;  ///< the head's weight is the embedding table
+  /// How GGUF files order the rows of each query and key head.
+  state::RopeLayout gguf_rope_rows = state::RopeLayout::half;
 
   /// Appends the whole model to a program, weights and activations of `kind`.
   std::function<Backbone(ir::Builder&, ir::Kind kind, Context&)> build = {};

@@ -1,0 +1,51 @@
+#include "model/mapping.h"
+
+#include "model/gguf_names.h"
+#include "model/programs.h"
+
+#include <optional>
+#include <string>
+
+namespace parhelion::model {
+namespace {
+
+/// Heads whose rows the projection makes, if rope turns them.
+std::optional<std::int64_t> rotated_head_count(const Model& model, std::string_view parameter) {
+  if (parameter.find(".q_proj.") != std::string_view::npos) return model.heads;
+  if (parameter.find(".k_proj.") != std::string_view::npos) return model.kv_heads;
+  return std::nullopt;
+}
+
+/// From GGUF's tensor to the parameter `name`.
+state::Mapper gguf_leaf(const Model& model, const std::string& name) {
+  const state::Mapper rename = state::Rename{gguf_name(name), name};
+  const std::optional<std::int64_t> heads = rotated_head_count(model, name);
+  if (!heads || model.gguf_rope_rows == state::RopeLayout::half) return rename;
+  return state::Sequential{{rename, state::RopeRows{name, *heads, state::RopeLayout::half}}};
+}
+
+}  // namespace
+
+std::vector<ir::Buffer> parameters(const Model& model) {
+  std::vector<ir::Buffer> result;
+  for (const ir::Buffer& buffer : build_train(model, ir::Kind::f32).program.buffers)
+    if (buffer.role == ir::Role::parameter) result.push_back(buffer);
+  return result;
+}
+
+Mapping mapping(const Model& model, CheckpointFormat format) {
+  state::Parallel parts;
+  for (const ir::Buffer& parameter : parameters(model)) {
+    parts.parts.push_back(format == CheckpointFormat::gguf
+                              ? gguf_leaf(model, parameter.name)
+                              : state::Mapper(state::Identity{parameter.name}));
+  }
+  if (format == CheckpointFormat::gguf)
+    return {parts, {{"rope_freqs.weight", "its rule is part of the rope table"}}};
+  Mapping result{parts, {{"*.rotary_emb.inv_freq", "the rope table is computed"}}};
+  if (model.tied_head)
+    result.ignored.push_back({"lm_head.weight", "the head is tied to the embedding"});
+  return result;
+}
+
+}  // namespace parhelion::model

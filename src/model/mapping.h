@@ -1,0 +1,25 @@
+#pragma once
+
+#include "model/model.h"
+#include "state/loader.h"
+
+#include <vector>
+
+namespace parhelion::model {
+
+/// Whose names a checkpoint uses.
+enum class CheckpointFormat : std::uint8_t { hugging_face, gguf };
+
+/// How a checkpoint's tensors become a model's parameters; `state::invert` goes back.
+struct Mapping {
+  state::Mapper mapper;
+  std::vector<state::IgnoreRule> ignored;
+};
+
+/// The parameters of a model in the order of its ops, as f32.
+std::vector<ir::Buffer> parameters(const Model& model);
+
+/// The mapping of all parameters of `model`.
+Mapping mapping(const Model& model, CheckpointFormat format);
+
+}  // namespace parhelion::model

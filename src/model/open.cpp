@@ -1,0 +1,64 @@
+#include "model/open.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/recipes/decoder_config.h"
+#include "model/recipes/registry.h"
+
+#include <map>
+#include <utility>
+
+namespace parhelion::model {
+namespace {
+
+Json read_json_file(const std::filesystem::path& path) {
+  return parse_json(read_file(path), path.string());
+}
+
+Model model_from_directory(const std::filesystem::path& directory) {
+  const Json config = read_json_file(directory / "config.json");
+  Model model = find_recipe(config).from_config(config);
+  const std::filesystem::path generation = directory / "generation_config.json";
+  if (std::filesystem::exists(generation))
+    apply_generation_config(read_json_file(generation), model);
+  return model;
+}
+
+state::Shape host_shape(const ir::TensorType& type) {
+  state::Shape result;
+  for (const ir::Dim& dim : type.shape) result.push_back(ir::number(dim));
+  return result;
+}
+
+}  // namespace
+
+OpenedModel open_model(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) {
+    Model model = model_from_directory(path);
+    Mapping names = mapping(model, CheckpointFormat::hugging_face);
+    return {std::move(model), state::open_checkpoint(path), std::move(names)};
+  }
+  state::Checkpoint checkpoint = state::open_checkpoint(path);
+  ensure(checkpoint.metadata() != nullptr, ErrorKind::invalid,
+         "{}: expected a GGUF file or a directory with config.json", path.string());
+  Model model = find_recipe(*checkpoint.metadata()).from_gguf(checkpoint);
+  Mapping names = mapping(model, CheckpointFormat::gguf);
+  return {std::move(model), std::move(checkpoint), std::move(names)};
+}
+
+void load_parameters(const OpenedModel& opened, const state::TensorSink& sink) {
+  std::map<std::string, state::Shape, std::less<>> shapes;
+  for (const ir::Buffer& parameter : parameters(opened.model))
+    shapes[parameter.name] = host_shape(parameter.type);
+  const auto checked_sink = [&](state::TensorView tensor) {
+    const state::Shape& expected = shapes.at(tensor.name);
+    ensure(tensor.shape == expected, ErrorKind::invalid,
+           "{}: tensor '{}' has shape {}, expected {}", opened.checkpoint.where(), tensor.name,
+           state::shape_text(tensor.shape), state::shape_text(expected));
+    sink(std::move(tensor));
+  };
+  state::load(state::source_of(opened.checkpoint), opened.mapping.mapper, opened.mapping.ignored,
+              checked_sink);
+}
+
+}  // namespace parhelion::model
