@@ -113,9 +113,8 @@ Tokenizer load_gguf_vocabulary(const GgufVocabulary& gguf) {
   model->vocabulary = Vocabulary(gguf.tokens.size());
   std::int64_t id = 0;
   for (const std::string& token : gguf.tokens) model->vocabulary.add(token, id++, kGguf);
-  model->merges = MergeTable(gguf.merges.size());
-  std::int64_t rank = 0;
-  for (const std::string& pair : gguf.merges) add_merge(*model, pair, rank++, kGguf);
+  MergeBuilder merges(*model, gguf.merges.size(), kGguf);
+  for (const std::string& pair : gguf.merges) merges.add(pair);
   complete_model(*model, collect_added_tokens(gguf), kGguf);
   set_roles(gguf, pre.adds_bos, *model);
   return Tokenizer(std::move(model));

@@ -16,7 +16,7 @@ std::uint64_t pair_key(TokenId left, TokenId right) {
 }  // namespace
 
 MergeTable::MergeTable(std::size_t merges)
-    : slots_(std::bit_ceil(std::max<std::size_t>(merges * 2, 16))) {}
+    : slots_(std::bit_ceil(std::max<std::size_t>(merges + merges / 3 + 1, 16))) {}
 
 std::size_t MergeTable::find_slot(std::uint64_t pair) const {
   const std::size_t mask = slots_.size() - 1;
@@ -26,7 +26,7 @@ std::size_t MergeTable::find_slot(std::uint64_t pair) const {
 }
 
 void MergeTable::add(TokenId left, TokenId right, Merge merge) {
-  if (2 * (count_ + 1) > slots_.size()) {
+  if (4 * (count_ + 1) > 3 * slots_.size()) {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old) {

@@ -37,7 +37,7 @@ class MergeTable {
   std::size_t find_slot(std::uint64_t pair) const;
 
   std::size_t count_ = 0;
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::vector<Slot> slots_;  // a power of two, at most three quarters full
 };
 
 }  // namespace parhelion::text

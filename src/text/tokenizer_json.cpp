@@ -5,6 +5,7 @@
 #include "text/utf8.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -58,23 +59,31 @@ void read_vocabulary(std::string_view text, Vocabulary& vocabulary) {
   cursor.finish();
 }
 
+/// Reads a merge written as an array of two tokens.
+void read_merge_pair(JsonCursor& cursor, MergeBuilder& merges, std::string_view where) {
+  std::array<std::string, 2> parts;
+  std::string storage;
+  std::size_t count = 0;
+  cursor.array([&] {
+    const std::string_view part = cursor.string(storage);
+    if (count < parts.size()) parts[count] = part;
+    ++count;
+  });
+  ensure(count == parts.size(), ErrorKind::corrupt, "{}: a merge has {} tokens, expected 2", where,
+         count);
+  merges.add(parts[0], parts[1]);
+}
+
 void read_merges(std::string_view text, TokenizerModel& model) {
   constexpr std::string_view kWhere = "tokenizer.json: merges";
-  model.merges = MergeTable(count_commas(text) + 1);
+  const bool are_pairs = text.find('[', 1) != std::string_view::npos;
+  MergeBuilder merges(model, count_commas(text) / (are_pairs ? 2 : 1) + 1, kWhere);
   JsonCursor cursor(text, kWhere);
-  std::int64_t rank = 0;
   std::string storage;
   cursor.array([&] {
-    if (cursor.peek() == '"') {
-      const std::string_view pair = cursor.string(storage);
-      if (!pair.starts_with("#version")) add_merge(model, pair, rank++, kWhere);
-      return;
-    }
-    std::vector<std::string> parts;
-    cursor.array([&] { parts.emplace_back(cursor.string(storage)); });
-    ensure(parts.size() == 2, ErrorKind::corrupt, "{}: merge {} has {} tokens, expected 2", kWhere,
-           rank, parts.size());
-    add_merge(model, parts[0], parts[1], rank++, kWhere);
+    if (cursor.peek() != '"') return read_merge_pair(cursor, merges, kWhere);
+    const std::string_view pair = cursor.string(storage);
+    if (!pair.starts_with("#version")) merges.add(pair);
   });
   cursor.finish();
 }

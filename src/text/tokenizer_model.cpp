@@ -10,25 +10,6 @@
 namespace parhelion::text {
 namespace {
 
-TokenId find_merge_part(const Vocabulary& vocabulary, std::string_view bytes, std::string_view left,
-                        std::string_view right, std::string_view where) {
-  const std::optional<TokenId> id = vocabulary.find(TokenSpelling::byte_level, bytes);
-  ensure(id.has_value(), ErrorKind::corrupt,
-         "{}: merge '{} {}' needs a token which is not in the vocabulary", where, left, right);
-  return *id;
-}
-
-SpelledToken read_merge_part(std::string_view written, std::string& storage,
-                             std::string_view where) {
-  ensure(find_invalid_utf8(written) == std::string_view::npos, ErrorKind::corrupt,
-         "{}: a merge has no UTF-8", where);
-  const SpelledToken token = read_token(written, storage);
-  ensure(token.spelling == TokenSpelling::byte_level, ErrorKind::unsupported,
-         "{}: merge part '{}' is not in the byte-level alphabet, which is not supported", where,
-         written);
-  return token;
-}
-
 void fill_byte_ids(TokenizerModel& model) {
   for (std::size_t byte = 0; byte < model.byte_ids.size(); ++byte) {
     const char text = static_cast<char>(static_cast<unsigned char>(byte));
@@ -48,28 +29,51 @@ void take_into_vocabulary(TokenizerModel& model, const AddedToken& token, std::s
 
 }  // namespace
 
-void add_merge(TokenizerModel& model, std::string_view left, std::string_view right,
-               std::int64_t rank, std::string_view where) {
-  ensure(rank < Merge::kNone, ErrorKind::corrupt, "{}: has more than {} merges", where, rank);
-  std::string storage;
-  std::string both(read_merge_part(left, storage, where).bytes);
-  const std::size_t left_bytes = both.size();
-  both += read_merge_part(right, storage, where).bytes;
-  const std::string_view bytes = both;
-  const auto id = [&](std::string_view part) {
-    return find_merge_part(model.vocabulary, part, left, right, where);
-  };
-  const TokenId left_id = id(bytes.substr(0, left_bytes));
-  const TokenId right_id = id(bytes.substr(left_bytes));
-  model.merges.add(left_id, right_id, {static_cast<std::int32_t>(rank), id(bytes)});
+MergeBuilder::MergeBuilder(TokenizerModel& model, std::size_t merges, std::string_view where)
+    : model_(model), where_(where) {
+  model_.merges = MergeTable(merges);
 }
 
-void add_merge(TokenizerModel& model, std::string_view pair, std::int64_t rank,
-               std::string_view where) {
+std::string_view MergeBuilder::read_part(std::string_view written) {
+  ensure(find_invalid_utf8(written) == std::string_view::npos, ErrorKind::corrupt,
+         "{}: a merge has no UTF-8", where_);
+  const SpelledToken token = read_token(written, part_);
+  ensure(token.spelling == TokenSpelling::byte_level, ErrorKind::unsupported,
+         "{}: merge part '{}' is not in the byte-level alphabet, which is not supported", where_,
+         written);
+  return token.bytes;
+}
+
+TokenId MergeBuilder::need_token(std::optional<TokenId> id, std::string_view left,
+                                 std::string_view right) const {
+  ensure(id.has_value(), ErrorKind::corrupt,
+         "{}: merge '{} {}' needs a token which is not in the vocabulary", where_, left, right);
+  return *id;
+}
+
+void MergeBuilder::add(std::string_view left, std::string_view right) {
+  ensure(rank_ < Merge::kNone - 1, ErrorKind::corrupt, "{}: has more than {} merges", where_,
+         rank_);
+  const Vocabulary& vocabulary = model_.vocabulary;
+  both_ = read_part(left);
+  const auto left_id = vocabulary.find(TokenSpelling::byte_level, both_);
+  const std::string_view right_bytes = read_part(right);
+  const auto right_id = vocabulary.find(TokenSpelling::byte_level, right_bytes);
+  both_ += right_bytes;
+  if (vocabulary.is_byte_level(last_ + 1, both_)) {
+    ++last_;
+  } else if (!vocabulary.is_byte_level(last_, both_)) {
+    last_ = need_token(vocabulary.find(TokenSpelling::byte_level, both_), left, right);
+  }
+  model_.merges.add(need_token(left_id, left, right), need_token(right_id, left, right),
+                    {rank_++, last_});
+}
+
+void MergeBuilder::add(std::string_view pair) {
   const std::size_t space = pair.find(' ');
   ensure(space != std::string_view::npos && pair.find(' ', space + 1) == std::string_view::npos,
-         ErrorKind::corrupt, "{}: merge '{}' is no pair with one space between", where, pair);
-  add_merge(model, pair.substr(0, space), pair.substr(space + 1), rank, where);
+         ErrorKind::corrupt, "{}: merge '{}' is no pair with one space between", where_, pair);
+  add(pair.substr(0, space), pair.substr(space + 1));
 }
 
 void complete_model(TokenizerModel& model, std::vector<AddedToken> added, std::string_view where) {

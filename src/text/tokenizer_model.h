@@ -30,17 +30,34 @@ struct TokenizerModel {
   SpecialIds special_ids;
 };
 
-/// Adds the merge `left` + `right` of rank `rank`, where both are written as in the vocabulary.
-///
-/// Errors: corrupt if a part or the whole is not in the vocabulary.
-void add_merge(TokenizerModel& model, std::string_view left, std::string_view right,
-               std::int64_t rank, std::string_view where);
+/// Adds merges in the order of their ranks.
+class MergeBuilder {
+ public:
+  /// `merges` is how many to expect; `where` names the source in errors.
+  MergeBuilder(TokenizerModel& model, std::size_t merges, std::string_view where);
 
-/// Splits a merge written as two tokens with a space between and adds it.
-///
-/// Errors: corrupt if it has another form; as of the other overload.
-void add_merge(TokenizerModel& model, std::string_view pair, std::int64_t rank,
-               std::string_view where);
+  /// Adds a merge of two tokens, written as in the vocabulary.
+  ///
+  /// Errors: corrupt if a part or the whole is not in the vocabulary; unsupported if a part is not
+  /// in the byte-level alphabet.
+  void add(std::string_view left, std::string_view right);
+  /// Adds a merge written as two tokens with a space between.
+  ///
+  /// Errors: corrupt if it has another form; as of the other overload.
+  void add(std::string_view pair);
+
+ private:
+  std::string_view read_part(std::string_view written);
+  TokenId need_token(std::optional<TokenId> id, std::string_view left,
+                     std::string_view right) const;
+
+  TokenizerModel& model_;
+  std::string_view where_;
+  std::int32_t rank_ = 0;
+  TokenId last_ = -1;  // what the last merge gave: the next one mostly gives this or the next token
+  std::string part_;
+  std::string both_;
+};
 
 /// Takes the added tokens into the vocabulary and fills what derives from it.
 ///

@@ -92,6 +92,12 @@ bool Vocabulary::contains(std::int64_t id) const {
   return id >= 0 && id < size() && tokens_[static_cast<std::size_t>(id)].exists;
 }
 
+bool Vocabulary::is_byte_level(std::int64_t id, std::string_view bytes) const {
+  return contains(id) &&
+         tokens_[static_cast<std::size_t>(id)].spelling == TokenSpelling::byte_level &&
+         this->bytes(static_cast<TokenId>(id)) == bytes;
+}
+
 std::string_view Vocabulary::bytes(TokenId id) const {
   const Token& token = tokens_[static_cast<std::size_t>(id)];
   return std::string_view(arena_).substr(token.at, token.bytes);

@@ -29,6 +29,8 @@ class Vocabulary {
   std::optional<TokenId> find_written(std::string_view written) const;
 
   bool contains(std::int64_t id) const;
+  /// Whether `id` is the token that is written in the byte-level alphabet and stands for `bytes`.
+  bool is_byte_level(std::int64_t id, std::string_view bytes) const;
   /// The bytes a token stands for; it must exist.
   std::string_view bytes(TokenId id) const;
 

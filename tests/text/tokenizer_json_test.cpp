@@ -117,7 +117,7 @@ TEST(TokenizerJson, RefusesFilesThatBreakTheFormat) {
   expect({.merges = R"(["a c"])"}, "merge 'a c' needs a token which is not in the vocabulary");
   expect({.merges = R"(["b a"])"}, "merge 'b a' needs a token which is not in the vocabulary");
   expect({.merges = R"(["ab"])"}, "merge 'ab' is no pair with one space between");
-  expect({.merges = R"([["a"]])"}, "merge 0 has 1 tokens, expected 2");
+  expect({.merges = R"([["a"]])"}, "a merge has 1 tokens, expected 2");
   expect({.merges = R"([{}])"}, "is not '['");
   expect({.added = R"([{"content":"x"}])"}, "added_tokens: has no member 'id'");
   expect({.added = R"([{"id":"0","content":"x"}])"}, "id is string, expected integer");
