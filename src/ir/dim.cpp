@@ -63,7 +63,7 @@ std::string to_string(const Dim& dim) {
   std::string text(name(dim.symbol));
   if (dim.scale != 1) text = fmt::format("{}*{}", dim.scale, text);
   if (dim.divisor != 1) text += fmt::format("/{}", dim.divisor);
-  if (dim.base != 0) text += fmt::format("+{}", dim.base);
+  if (dim.base != 0) text += fmt::format("{:+}", dim.base);
   return text;
 }
 

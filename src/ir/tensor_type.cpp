@@ -11,7 +11,11 @@ std::int64_t byte_count(const TensorType& type) {
   ensure(last % type.element.block_elements == 0, ErrorKind::invalid,
          "type {}: last dim is no multiple of the block of {} elements", to_string(type),
          type.element.block_elements);
-  return element_count(type) / type.element.block_elements * type.element.block_bytes;
+  const std::int64_t blocks = element_count(type) / type.element.block_elements;
+  std::int64_t bytes = 0;
+  ensure(!__builtin_mul_overflow(blocks, std::int64_t{type.element.block_bytes}, &bytes),
+         ErrorKind::invalid, "type {}: its bytes do not fit in 64 bits", to_string(type));
+  return bytes;
 }
 
 std::string to_string(const TensorType& type) {

@@ -29,7 +29,8 @@ using Types = std::span<const TensorType>;
 /// Elements of a type whose dims are numbers.
 std::int64_t element_count(const TensorType& type);
 
-/// Bytes of a type whose dims are numbers. Errors: invalid if blocks do not divide the last dim.
+/// Bytes of a type whose dims are numbers. Errors: invalid if blocks do not divide the last dim
+/// or the bytes do not fit in 64 bits.
 std::int64_t byte_count(const TensorType& type);
 
 /// Such as `bf16[tokens, 576]`.

@@ -14,6 +14,8 @@ Traits traits(const PageWrite&) {
 
 std::vector<Factor> factors(const PageWrite&, Types) {
   return {{.input_dim = {0, 0, -1}, .output_dim = {-1}, .how = Fold::whole},
+          {.input_dim = {-1, -1, 0}, .output_dim = {0}, .how = Fold::whole},
+          {.input_dim = {-1, -1, 1}, .output_dim = {1}, .how = Fold::whole},
           {.input_dim = {1, -1, 2}, .output_dim = {2}},
           {.input_dim = {2, -1, 3}, .output_dim = {3}}};
 }

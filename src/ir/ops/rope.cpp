@@ -20,7 +20,8 @@ std::string_view name(RopeScaling scaling) {
 Traits traits(const RopeTable&) { return {.family = 8, .name = "rope_table"}; }
 
 std::vector<Factor> factors(const RopeTable&, Types) {
-  return {{.input_dim = {}, .output_dim = {0}}};
+  return {{.input_dim = {}, .output_dim = {0}},
+          {.input_dim = {}, .output_dim = {1}, .how = Fold::whole}};
 }
 
 std::vector<TensorType> infer(const RopeTable& op, Types inputs) {

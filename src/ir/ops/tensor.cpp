@@ -28,11 +28,15 @@ Cost cost(const Fill&, Types inputs, Types outputs) { return streaming_cost(inpu
 
 Traits traits(const Reshape&) { return {.family = 23, .name = "reshape"}; }
 
-std::vector<Factor> factors(const Reshape&, Types inputs) {
+std::vector<Factor> factors(const Reshape& op, Types inputs) {
   std::vector<Factor> result;
   for (std::size_t dim = 0; dim < inputs[0].rank(); ++dim) {
     result.push_back(
         {.input_dim = {static_cast<std::int8_t>(dim)}, .output_dim = {-1}, .how = Fold::whole});
+  }
+  for (std::size_t dim = 0; dim < op.shape.size(); ++dim) {
+    result.push_back(
+        {.input_dim = {-1}, .output_dim = {static_cast<std::int8_t>(dim)}, .how = Fold::whole});
   }
   return result;
 }
