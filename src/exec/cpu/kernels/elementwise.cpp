@@ -65,17 +65,10 @@ void elementwise_scale(const Unary& args, float factor, std::int64_t begin, std:
   });
 }
 
-/// Calls f with a value of the type that stores `kind`, f16 included.
-template <class F>
-HWY_INLINE void with_cast_storage(Kind kind, const F& f) {
-  if (kind == Kind::f16) return f(hwy::float16_t{});
-  with_storage(kind, f);
-}
-
 void elementwise_cast(const Cast& args, std::int64_t begin, std::int64_t end) {
   const F32 d;
-  with_cast_storage(args.from, [&](auto from) {
-    with_cast_storage(args.to, [&](auto to) {
+  with_storage(args.from, [&](auto from) {
+    with_storage(args.to, [&](auto to) {
       const auto* x = static_cast<const decltype(from)*>(args.x) + begin;
       auto* y = static_cast<decltype(to)*>(args.y) + begin;
       for_vectors(end - begin, [&](std::int64_t i, auto extent) {

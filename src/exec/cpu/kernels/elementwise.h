@@ -37,8 +37,8 @@ void scale(const Unary& args, const float* factor, int threads);
 
 /// y[i] = x[i] in another format, to nearest even.
 struct Cast {
-  ir::Kind from = ir::Kind::f32;  ///< f32, bf16 or f16
-  ir::Kind to = ir::Kind::f32;    ///< f32, bf16 or f16
+  ir::Kind from = ir::Kind::f32;  ///< f32 or bf16
+  ir::Kind to = ir::Kind::f32;    ///< f32 or bf16
   const void* x = nullptr;        ///< [count]
   void* y = nullptr;              ///< [count], not x
   std::int64_t count = 0;

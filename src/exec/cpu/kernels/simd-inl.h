@@ -73,17 +73,6 @@ HWY_INLINE void store(D d, hn::Vec<D> v, BFloat16* p, Whole = {}) {
   hn::StoreU(hn::DemoteTo(d16, bits), d16, reinterpret_cast<std::uint16_t*>(p));
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> load(D d, const hwy::float16_t* p, Whole = {}) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), p));
-}
-
-template <class D>
-HWY_INLINE void store(D, hn::Vec<D> v, hwy::float16_t* p, Whole = {}) {
-  const hn::Rebind<hwy::float16_t, D> d16;
-  hn::StoreU(hn::DemoteTo(d16, v), d16, p);
-}
-
 /// The tail's lanes; the others are zero.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* p, Part part) {
