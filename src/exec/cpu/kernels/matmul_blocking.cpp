@@ -22,6 +22,12 @@ std::int64_t useful_threads(const MatmulShape& shape) {
   return std::clamp<std::int64_t>(terms / kTermsPerThread, 1, std::max(shape.num_threads, 1));
 }
 
+// One row has no neighbours; more are packed by groups of four or eight.
+std::int64_t pitch_of(std::int64_t tile_rows) {
+  if (tile_rows == 1) return 1;
+  return tile_rows <= 4 ? 4 : ceil_div(tile_rows, 8) * 8;
+}
+
 // The grid of threads whose largest share is smallest; among equals the one that splits b most.
 void choose_grid(MatmulBlocking& blocking, std::int64_t threads) {
   std::int64_t best = -1;
@@ -61,7 +67,10 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   const MatmulKernels& kernels = blocking.kernels;
   blocking.pairs = shape.b == ir::Kind::bf16;
   blocking.dot = blocking.pairs && shape.a == ir::Kind::bf16 && kernels.dot_tiles != nullptr;
-  blocking.row_tiles = ceil_div(shape.m, kernels.tile_rows);
+  if (shape.m > 0) {
+    blocking.tile_rows = ceil_div(shape.m, ceil_div(shape.m, kernels.tile_rows));
+    blocking.row_tiles = ceil_div(shape.m, blocking.tile_rows);
+  }
   blocking.column_tiles = ceil_div(shape.n, kernels.tile_columns);
   choose_grid(blocking, useful_threads(shape));
   blocking.block_rows =
@@ -69,8 +78,12 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   blocking.block_columns = block_tiles(blocking.column_tiles, blocking.column_threads,
                                        kBlockColumns / kernels.tile_columns);
   const std::int64_t columns = blocking.block_columns * kernels.tile_columns;
+  blocking.thin = shape.packed && blocking.row_tiles == 1;
   const std::int64_t depth = std::min(shape.k, kFoldDepth);
-  blocking.a_bytes = align(4 * ceil_div(kernels.tile_rows, 4) * 4 * kFoldDepth);
+  blocking.group_rows = std::min(blocking.block_rows, kPanelsPerPack);
+  blocking.a_pitch = pitch_of(blocking.tile_rows);
+  blocking.a_panel_bytes = align(4 * blocking.a_pitch * (blocking.thin ? shape.k : depth));
+  blocking.a_bytes = blocking.group_rows * blocking.a_panel_bytes;
   if (!shape.packed)
     blocking.b_bytes = align(blocking.block_columns * panel_bytes(kernels, blocking.pairs, depth));
   blocking.total_bytes = align(4 * blocking.block_rows * kernels.tile_rows * columns);

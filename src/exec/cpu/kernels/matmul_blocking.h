@@ -7,6 +7,9 @@
 
 namespace parhelion::exec::cpu {
 
+/// Panels that are packed together: their source rows then are long enough to stream.
+inline constexpr std::int64_t kPanelsPerPack = 4;
+
 /// A half-open interval.
 struct Range {
   std::int64_t begin = 0;
@@ -27,15 +30,20 @@ std::int64_t pieces(Range whole, std::int64_t largest);
 /// (in the first).
 struct MatmulBlocking {
   MatmulKernels kernels;
-  bool dot = false;    // a is packed as pairs
-  bool pairs = false;  // b is packed as pairs
+  bool dot = false;            // a is packed as pairs
+  bool pairs = false;          // b is packed as pairs
+  bool thin = false;           // b is packed and the rows are few: a is packed over all terms
+  std::int64_t tile_rows = 0;  // of every tile but the last: tiles are nearly equal
   std::int64_t row_tiles = 0;
   std::int64_t column_tiles = 0;
   std::int64_t row_threads = 1;
   std::int64_t column_threads = 1;
   std::int64_t block_rows = 0;     // largest block, in tiles
   std::int64_t block_columns = 0;  // largest block, in tiles
-  std::int64_t a_bytes = 0;        // of workspace, per thread
+  std::int64_t group_rows = 0;     // tile rows of a that are packed together
+  std::int64_t a_pitch = 0;        // of a panel of a
+  std::int64_t a_panel_bytes = 0;
+  std::int64_t a_bytes = 0;  // of workspace, per thread
   std::int64_t b_bytes = 0;
   std::int64_t total_bytes = 0;
 

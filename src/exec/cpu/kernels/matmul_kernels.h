@@ -32,16 +32,21 @@ enum class Run : std::uint8_t {
   along_lines,  ///< `stride` apart; lines are side by side
 };
 
-/// Copies `lines` lines of `depth` elements into a panel. Lines from `lines` to `pitch` are zero
-/// or repeat others: no tile result that is kept reads them.
+/// Copies lines of `depth` elements into panels: panel p holds the lines from p * panel_lines on.
+///
+/// A panel is filled up to its pitch with the lines that follow, then with zeros or copies of
+/// others: no tile result that is kept reads them.
 struct PackArgs {
   const void* source = nullptr;
   std::int64_t stride = 0;  // in elements
   Run run = Run::along_depth;
-  std::int64_t lines = 0;
+  std::int64_t lines = 0;  // all that follow in the matrix
   std::int64_t depth = 0;
   void* panel = nullptr;
   std::int64_t pitch = 0;  // 1, or a multiple of 4
+  std::int64_t panels = 1;
+  std::int64_t panel_lines = 0;
+  std::int64_t panel_bytes = 0;  // from one panel to the next
 };
 using PackFunction = void (*)(const PackArgs& args);
 

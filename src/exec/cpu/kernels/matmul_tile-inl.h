@@ -84,20 +84,13 @@ HWY_INLINE TileTerms load_floats(const float* b) {
   return load_terms([b](std::int64_t offset) { return hn::Load(TileTag(), b + offset); });
 }
 
-// The earlier element of each pair as f32: the low half, moved up.
-HWY_INLINE TileTerms load_earlier(const std::uint32_t* pairs) {
-  return load_terms([pairs](std::int64_t offset) {
+// Term `k` of pairs as f32: an element in the low half moves up, one in the high half stays.
+HWY_INLINE TileTerms load_halves(const std::uint32_t* pairs, std::int64_t k) {
+  const int drop = k % 2 == 0 ? 0 : 16;
+  return load_terms([pairs, drop](std::int64_t offset) {
     const hn::RebindToUnsigned<TileTag> du;
-    return hn::BitCast(TileTag(), hn::ShiftLeft<16>(hn::Load(du, pairs + offset)));
-  });
-}
-
-// The later element of each pair as f32: the high half, where it is.
-HWY_INLINE TileTerms load_later(const std::uint32_t* pairs) {
-  return load_terms([pairs](std::int64_t offset) {
-    const hn::RebindToUnsigned<TileTag> du;
-    const auto high = hn::And(hn::Load(du, pairs + offset), hn::Set(du, 0xffff0000u));
-    return hn::BitCast(TileTag(), high);
+    const auto half = hn::ShiftRightSame(hn::Load(du, pairs + offset), drop);
+    return hn::BitCast(TileTag(), hn::ShiftLeft<16>(half));
   });
 }
 
@@ -118,11 +111,9 @@ void wide_tile(const TileArgs& args) {
   const auto* b = static_cast<const std::uint32_t*>(args.b);  // [depth / 2, kTileColumns]
   TileSums<kRows> sums;
   clear(sums);
-  for (std::int64_t k = 1; k < args.depth; k += 2, a += 2 * args.a_pitch, b += kTileColumns) {
-    add_term(sums, a, load_earlier(b));
-    add_term(sums, a + args.a_pitch, load_later(b));
-  }
-  if (args.depth % 2 != 0) add_term(sums, a, load_earlier(b));
+  // One term a turn: with two, the compiler runs out of registers.
+  for (std::int64_t k = 0; k < args.depth; ++k, a += args.a_pitch)
+    add_term(sums, a, load_halves(b + k / 2 * kTileColumns, k));
   fold(sums, args);
 }
 
