@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 namespace parhelion::state {
@@ -90,13 +89,14 @@ GgufTensorInfo read_gguf_tensor(ByteReader& reader, std::string_view where) {
 
 std::uint32_t gguf_alignment(const GgufMetadata& metadata, std::string_view where) {
   constexpr std::string_view kKey = "general.alignment";
-  if (metadata.find(kKey) == nullptr) return kGgufAlignment;
-  const std::int64_t alignment = metadata.integer(kKey);
-  const bool fits = alignment > 0 && alignment <= std::numeric_limits<std::uint32_t>::max() &&
-                    std::has_single_bit(static_cast<std::uint64_t>(alignment));
-  ensure(fits, ErrorKind::corrupt, "{}: metadata '{}' is {}, expected a power of two below 2^32",
-         where, kKey, alignment);
-  return static_cast<std::uint32_t>(alignment);
+  const MetadataValue* value = metadata.find(kKey);
+  if (value == nullptr) return kGgufAlignment;
+  const auto* alignment = std::get_if<std::uint32_t>(value);
+  ensure(alignment != nullptr, ErrorKind::corrupt, "{}: metadata '{}' is {}, expected u32", where,
+         kKey, type_text(*value));
+  ensure(std::has_single_bit(*alignment), ErrorKind::corrupt,
+         "{}: metadata '{}' is {}, expected a power of two", where, kKey, *alignment);
+  return *alignment;
 }
 
 /// Points the tensor at its bytes in `data`.

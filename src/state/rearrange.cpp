@@ -56,7 +56,8 @@ struct TransposeLoops {
 template <class Copy>
 void transpose_items(const TransposeLoops& loops, const std::byte* in, std::byte* out, Copy copy) {
   constexpr std::int64_t kTile = 16;
-  const auto [outer, rows, middle, columns, item_bytes] = loops;
+  const std::int64_t rows = loops.rows, middle = loops.middle, columns = loops.columns;
+  const std::int64_t item_bytes = loops.item_bytes;
   const auto tile = [&](std::int64_t o, std::int64_t m, std::int64_t row, std::int64_t column) {
     for (std::int64_t r = row; r < std::min(rows, row + kTile); ++r) {
       for (std::int64_t c = column; c < std::min(columns, column + kTile); ++c) {
@@ -65,7 +66,7 @@ void transpose_items(const TransposeLoops& loops, const std::byte* in, std::byte
       }
     }
   };
-  for (std::int64_t plane = 0; plane < outer * middle; ++plane) {
+  for (std::int64_t plane = 0; plane < loops.outer * middle; ++plane) {
     for (std::int64_t row = 0; row < rows; row += kTile)
       for (std::int64_t column = 0; column < columns; column += kTile)
         tile(plane / middle, plane % middle, row, column);

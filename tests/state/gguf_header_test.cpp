@@ -69,10 +69,12 @@ TEST(GgufHeader, RefusesAnAlignmentThatIsNone) {
   for (const std::uint32_t alignment : {0u, 24u}) {
     const std::string entry = gguf_entry("general.alignment", MetadataType::u32, raw(alignment));
     EXPECT_EQ(gguf_refusal(gguf_file({entry}, {}, "")),
-              fmt::format("corrupt: f: metadata 'general.alignment' is {}, expected a power of two "
-                          "below 2^32",
+              fmt::format("corrupt: f: metadata 'general.alignment' is {}, expected a power of two",
                           alignment));
   }
+  const std::string text = gguf_entry("general.alignment", MetadataType::string, gguf_string("32"));
+  EXPECT_EQ(gguf_refusal(gguf_file({text}, {}, "")),
+            "corrupt: f: metadata 'general.alignment' is string, expected u32");
 }
 
 TEST(GgufHeader, RefusesCountsBeyondTheFile) {
