@@ -23,6 +23,7 @@ new_repository() {
   git init -q "$1"
   cd "$1"
   cp -R "$source_dir/.githooks" .githooks
+  rm .githooks/reference-transaction .githooks/post-index-change  # run many times a commit; see their test
   mkdir -p docs tools
   cp "$source_dir/tools/install-hooks" tools/
   cp "$source_dir/.clang-format" .
@@ -302,6 +303,18 @@ test_survives_a_hook_that_calls_back() {
   change
   refused "has no design sign-off" timeout 20 git commit -m subject
   accepted timeout 20 git commit -m subject -m "$(signature)"
+}
+
+test_forwards_the_hooks_that_run_often() {
+  cp "$source_dir"/.githooks/{reference-transaction,post-index-change} .githooks
+  hook .git/hooks/reference-transaction
+  hook .git/hooks/post-index-change
+  change
+  accepted git commit -m subject -m "$(signature)"
+  git worktree add -q ../worktree -b other
+  git rebase -q --force-rebase HEAD~1
+  grep -q 'reference-transaction committed' ran || fail_test "reference-transaction did not run"
+  grep -q post-index-change ran || fail_test "post-index-change did not run"
 }
 
 test_forwards_only_what_is_executable() {
