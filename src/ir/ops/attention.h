@@ -15,8 +15,8 @@ namespace parhelion::ir {
 ///          (I4) document_indptr: i32[documents + 1], prefix sums of lengths; later tokens are
 ///          padding
 /// Outputs  (O1) o: type of q   (O2) lse: f32[t, q_heads], log of the sum of exponentials of scores
-/// Checks   (C1) q, k: rank 3, f32 or bf16   (C2) q_heads multiple of kv_heads, same t and d   (C3)
-/// type(v) = type(k)
+/// Checks   (C1) q, k: rank 3, f32 or bf16   (C2) q_heads multiple of kv_heads, same t and d
+///          (C3) type(v) = type(k)
 ///          (C4) document_indptr: i32, rank 1   (C5) scale > 0, window >= 0
 /// Numerics keys in blocks of 128 from the document's position 0, each alone, merged ascending
 /// Gradient AttentionGrad, from o and lse; scores are recomputed

@@ -14,7 +14,8 @@ namespace parhelion::ir {
 /// Outputs  (O1) loss: f32[t]   (O2) lse: f32[t]
 /// Checks   (C1) hidden, weight: rank 2, f32 or bf16   (C2) columns are equal   (C3) labels: i32[t]
 /// Numerics z as MatMul; lse in blocks of 4096 of the vocabulary, merged ascending, as in
-/// LogProbability Gradient LinearCrossEntropyGrad
+///          LogProbability
+/// Gradient LinearCrossEntropyGrad
 struct LinearCrossEntropy {
   bool operator==(const LinearCrossEntropy&) const = default;
 };
@@ -29,9 +30,10 @@ constexpr auto fields(const LinearCrossEntropy*) { return std::tuple(); }
 /// labels[t]]), rounded to the dtype of hidden; dhidden = dz weight; acc += dz^T hidden. Ignored
 /// tokens give zero.
 ///
-/// Inputs   (I1) hidden   (I2) weight   (I3) labels   (I4) lse: f32[t]   (I5) dloss: f32[t]   (I6)
-/// acc: f32[v, h], tied to O2 Outputs  (O1) dhidden: type of hidden   (O2) f32[v, h] Checks   those
-/// of LinearCrossEntropy, (C4) lse, dloss: f32[t]   (C5) acc: f32[v, h]
+/// Inputs   (I1) hidden   (I2) weight   (I3) labels   (I4) lse: f32[t]   (I5) dloss: f32[t]
+///          (I6) acc: f32[v, h], tied to O2
+/// Outputs  (O1) dhidden: type of hidden   (O2) f32[v, h]
+/// Checks   those of LinearCrossEntropy, (C4) lse, dloss: f32[t]   (C5) acc: f32[v, h]
 struct LinearCrossEntropyGrad {
   bool operator==(const LinearCrossEntropyGrad&) const = default;
 };

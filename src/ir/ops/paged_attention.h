@@ -9,16 +9,15 @@ namespace parhelion::ir {
 
 /// Attention of new tokens over paged keys and values; bits are those of Attention.
 ///
-/// Inputs   (I1) q: [tokens, q_heads, d]   (I2) key_pages: [pages, page_tokens, kv_heads, d]   (I3)
-/// value_pages: its type
-///          (I4) page_table: i32[rows, pages_per_row]   (I5) query_indptr: i32[rows + 1], prefix
-///          sums of new tokens (I6) kv_length: i32[rows], tokens of the row in its pages, new ones
-///          included
+/// Inputs   (I1) q: [tokens, q_heads, d]   (I2) key_pages: [pages, page_tokens, kv_heads, d]
+///          (I3) value_pages: its type   (I4) page_table: i32[rows, pages_per_row]
+///          (I5) query_indptr: i32[rows + 1], prefix sums of new tokens
+///          (I6) kv_length: i32[rows], tokens of the row in its pages, new ones included
 /// Output   (O1) o: type of q; rows past the last query are zero
 /// Checks   (C1) q: rank 3; pages: rank 4; f32 or bf16   (C2) q_heads multiple of kv_heads, same d
 ///          (C3) type(value_pages) = type(key_pages)   (C4) page_table: i32[rows, pages_per_row]
-///          (C5) query_indptr: i32[rows + 1]   (C6) kv_length: i32[rows]   (C7) scale > 0, window
-///          >= 0 (C8) page_tokens divides 128 or is a multiple of it
+///          (C5) query_indptr: i32[rows + 1]   (C6) kv_length: i32[rows]
+///          (C7) scale > 0, window >= 0   (C8) page_tokens divides 128 or is a multiple of it
 struct PagedAttention {
   double scale = 1.0;
   std::int64_t window = 0;

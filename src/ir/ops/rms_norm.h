@@ -12,9 +12,11 @@ namespace parhelion::ir {
 ///
 /// Inputs   (I1) x: [..., c] f32 | bf16   (I2) w: [c]
 /// Output   (O1) y: type of x
-/// Checks   (C1) rank(x) >= 1, f32 or bf16   (C2) shape(w) = [c]   (C3) dtype(w) = dtype(x)   (C4)
-/// eps > 0 Numerics the mean accumulates in f32 whatever the type of x Gradient keeps x and w,
-/// recomputes the rsqrt Source   Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4
+/// Checks   (C1) rank(x) >= 1, f32 or bf16   (C2) shape(w) = [c]   (C3) dtype(w) = dtype(x)
+///          (C4) eps > 0
+/// Numerics the mean accumulates in f32 whatever the type of x
+/// Gradient keeps x and w, recomputes the rsqrt
+/// Source   Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4
 struct RmsNorm {
   double eps = 1e-6;
   bool operator==(const RmsNorm&) const = default;
@@ -50,6 +52,7 @@ constexpr auto fields(const RmsNormGradInput*) {
 /// Inputs   (I1) x: [..., c]   (I2) dy: type of x   (I3) acc: f32[c], tied to the output
 /// Output   (O1) f32[c]
 /// Checks   (C1) rank(x) >= 1, f32 or bf16   (C2) type(dy) = type(x)   (C3) acc: f32[c]
+///          (C4) eps > 0
 struct RmsNormGradWeight {
   double eps = 1e-6;
   bool operator==(const RmsNormGradWeight&) const = default;
@@ -68,7 +71,7 @@ constexpr auto fields(const RmsNormGradWeight*) {
 ///
 /// Inputs   (I1) x: [..., c]   (I2) r: type of x   (I3) w: [c]
 /// Outputs  (O1) s: type of x   (O2) y: type of x
-/// Checks   (C1) type(r) = type(x)   (C2) those of RmsNorm
+/// Checks   those of RmsNorm, and with (C1) type(r) = type(x)
 struct AddRmsNorm {
   double eps = 1e-6;
   bool operator==(const AddRmsNorm&) const = default;

@@ -43,8 +43,8 @@ constexpr auto fields(const SwigluGrad*) { return std::tuple(); }
 ///
 /// Inputs   (I1) x: [m, k]   (I2) gate: [n, k]   (I3) up: type of gate
 /// Output   (O1) h: [m, n], dtype of x
-/// Checks   (C1) ranks are 2   (C2) contracted dims are equal   (C3) f32 or bf16   (C4) type(up) =
-/// type(gate)
+/// Checks   (C1) ranks are 2   (C2) contracted dims are equal   (C3) f32 or bf16
+///          (C4) type(up) = type(gate)
 struct GateUp {
   bool operator==(const GateUp&) const = default;
 };
