@@ -5,7 +5,9 @@
 #include "exec/cpu/kernels/parallel.h"
 #include "exec/cpu/kernels/targets.h"
 
+#include <bit>
 #include <cmath>
+#include <cstddef>
 
 // clang-format off
 #undef HWY_TARGET_INCLUDE
@@ -51,19 +53,37 @@ HWY_EXPORT(sampling_weights);
 namespace {
 
 constexpr std::uint64_t kSamplingTag = 0x73616d706c65;
+constexpr std::int64_t kSamplingBuckets = 2048;
 
-/// The candidates of one row: ids [begin, end), their weights by id, and the logits that order
-/// them.
+/// One row's candidates, ids ascending, and memory to narrow them.
 struct SamplingRow {
-  const float* logits;
-  float* weight;
-  std::int32_t* begin;
-  std::int32_t* end;
+  double* bucket_mass;         // [kSamplingBuckets]
+  std::int32_t* bucket_count;  // [kSamplingBuckets]
+  float* weight;               // [vocabulary], of each id, at most 1
+  std::int32_t* ids;           // [vocabulary]
+  std::int32_t* boundary;      // [vocabulary]
+  std::int64_t count = 0;      // of ids in use
 
+  /// Descending weight, then ascending id.
   bool is_before(std::int32_t a, std::int32_t b) const {
-    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+    return weight[a] > weight[b] || (weight[a] == weight[b] && a < b);
   }
 };
+
+/// Bytes of one worker, a multiple of 64.
+std::int64_t sampling_row_bytes(std::int64_t vocabulary) {
+  return (12 * (kSamplingBuckets + vocabulary) + 63) / 64 * 64;
+}
+
+SamplingRow carve_sampling_row(std::byte* at, std::int64_t vocabulary) {
+  SamplingRow row = {};
+  row.bucket_mass = reinterpret_cast<double*>(at);
+  row.bucket_count = reinterpret_cast<std::int32_t*>(row.bucket_mass + kSamplingBuckets);
+  row.weight = reinterpret_cast<float*>(row.bucket_count + kSamplingBuckets);
+  row.ids = reinterpret_cast<std::int32_t*>(row.weight + vocabulary);
+  row.boundary = row.ids + vocabulary;
+  return row;
+}
 
 std::int32_t sampling_argmax(const float* logits, std::int64_t count, float max) {
   return static_cast<std::int32_t>(std::find(logits, logits + count, max) - logits);
@@ -71,78 +91,112 @@ std::int32_t sampling_argmax(const float* logits, std::int64_t count, float max)
 
 double sampling_mass(const SamplingRow& row) {
   double mass = 0;
-  for (const std::int32_t* id = row.begin; id != row.end; ++id) {
-    mass += static_cast<double>(row.weight[*id]);
-  }
+  for (std::int64_t i = 0; i < row.count; ++i) mass += static_cast<double>(row.weight[row.ids[i]]);
   return mass;
 }
 
+/// Larger weights are in higher buckets: exponent and four bits of the mantissa.
+std::int64_t sampling_bucket(float weight) {
+  return std::min<std::int64_t>(std::bit_cast<std::uint32_t>(weight) >> 19, kSamplingBuckets - 1);
+}
+
+/// A prefix of the candidates in descending order: what it holds so far, and where it ends.
+struct SamplingPrefix {
+  std::int64_t enough_count;
+  double enough_mass;
+  std::int64_t count = 0;
+  double mass = 0;
+
+  bool is_enough_with(std::int64_t more_count, double more_mass) const {
+    return count + more_count >= enough_count || mass + more_mass >= enough_mass;
+  }
+};
+
+/// Takes whole buckets from the highest on; returns the one in which the prefix ends, -1 if none.
+std::int64_t sampling_find_bucket(SamplingRow& row, SamplingPrefix& prefix) {
+  std::fill_n(row.bucket_mass, kSamplingBuckets, 0.0);
+  std::fill_n(row.bucket_count, kSamplingBuckets, 0);
+  for (std::int64_t i = 0; i < row.count; ++i) {
+    const float weight = row.weight[row.ids[i]];
+    row.bucket_mass[sampling_bucket(weight)] += static_cast<double>(weight);
+    row.bucket_count[sampling_bucket(weight)] += 1;
+  }
+  for (std::int64_t bucket = kSamplingBuckets - 1; bucket >= 0; --bucket) {
+    if (row.bucket_count[bucket] == 0) continue;
+    if (prefix.is_enough_with(row.bucket_count[bucket], row.bucket_mass[bucket])) return bucket;
+    prefix.count += row.bucket_count[bucket];
+    prefix.mass += row.bucket_mass[bucket];
+  }
+  return -1;
+}
+
+/// The last candidate of the prefix, which ends in `bucket`.
+std::int32_t sampling_find_last(SamplingRow& row, std::int64_t bucket, SamplingPrefix prefix) {
+  const auto is_inside = [&](std::int32_t id) { return sampling_bucket(row.weight[id]) == bucket; };
+  std::int32_t* end = std::copy_if(row.ids, row.ids + row.count, row.boundary, is_inside);
+  std::sort(row.boundary, end, [&](std::int32_t a, std::int32_t b) { return row.is_before(a, b); });
+  const std::int32_t* last = row.boundary;
+  while (last + 1 < end && !prefix.is_enough_with(1, static_cast<double>(row.weight[*last]))) {
+    prefix.count += 1;
+    prefix.mass += static_cast<double>(row.weight[*last]);
+    ++last;
+  }
+  return *last;
+}
+
+/// Keeps the fewest candidates, in descending order, that are enough by count or mass.
+void sampling_keep_prefix(SamplingRow& row, SamplingPrefix prefix) {
+  const std::int64_t bucket = sampling_find_bucket(row, prefix);
+  if (bucket < 0) return;
+  const std::int32_t last = sampling_find_last(row, bucket, prefix);
+  const auto is_dropped = [&](std::int32_t id) { return row.is_before(last, id); };
+  row.count = std::remove_if(row.ids, row.ids + row.count, is_dropped) - row.ids;
+}
+
 void sampling_keep_min_p(SamplingRow& row, std::int64_t vocabulary, float min_p) {
-  row.end = row.begin;
+  row.count = 0;
   for (std::int64_t id = 0; id < vocabulary; ++id) {
     if (row.weight[id] > 0.0f && row.weight[id] >= min_p) {
-      *row.end++ = static_cast<std::int32_t>(id);
+      row.ids[row.count++] = static_cast<std::int32_t>(id);
     }
   }
-}
-
-void sampling_keep_top_k(SamplingRow& row, std::int64_t top_k) {
-  if (top_k <= 0 || top_k >= row.end - row.begin) return;
-  std::nth_element(row.begin, row.begin + top_k, row.end,
-                   [&](std::int32_t a, std::int32_t b) { return row.is_before(a, b); });
-  row.end = row.begin + top_k;
-  std::sort(row.begin, row.end);
-}
-
-/// Pops the largest candidates from a heap, to the back, until their mass suffices.
-void sampling_keep_top_p(SamplingRow& row, float top_p) {
-  if (!(top_p < 1.0f)) return;
-  const double wanted = static_cast<double>(top_p) * sampling_mass(row);
-  const auto is_after = [&](std::int32_t a, std::int32_t b) { return row.is_before(b, a); };
-  std::make_heap(row.begin, row.end, is_after);
-  std::int32_t* heap_end = row.end;
-  double mass = 0;
-  do {
-    std::pop_heap(row.begin, heap_end, is_after);
-    --heap_end;
-    mass += static_cast<double>(row.weight[*heap_end]);
-  } while (mass < wanted && heap_end != row.begin);
-  row.begin = heap_end;
-  std::sort(row.begin, row.end);
 }
 
 std::int32_t sampling_draw(const SamplingRow& row, float uniform_draw) {
   const double target = static_cast<double>(uniform_draw) * sampling_mass(row);
   double mass = 0;
-  for (const std::int32_t* id = row.begin; id != row.end; ++id) {
-    mass += static_cast<double>(row.weight[*id]);
-    if (mass > target) return *id;
+  for (std::int64_t i = 0; i < row.count; ++i) {
+    mass += static_cast<double>(row.weight[row.ids[i]]);
+    if (mass > target) return row.ids[i];
   }
-  return row.end[-1];
+  return row.ids[row.count - 1];
 }
 
-std::int32_t sampling_pick(const Sampling& args, std::int64_t r, float max, float* weight) {
+std::int32_t sampling_pick(const Sampling& args, std::int64_t r, float max, SamplingRow& row) {
   const float* logits = args.logits + r * args.vocabulary;
-  if (args.temperature[r] <= 0.0f || args.top_k[r] == 1) {
+  if (!(args.temperature[r] > 0.0f) || args.top_k[r] == 1) {
     return sampling_argmax(logits, args.vocabulary, max);
   }
-  HWY_DYNAMIC_DISPATCH(sampling_weights)(logits, args.vocabulary, max, args.temperature[r], weight);
-  auto* ids = reinterpret_cast<std::int32_t*>(weight + args.vocabulary);
-  SamplingRow row = {logits, weight, ids, ids};
+  HWY_DYNAMIC_DISPATCH(sampling_weights)
+  (logits, args.vocabulary, max, args.temperature[r], row.weight);
   sampling_keep_min_p(row, args.vocabulary, std::min(args.min_p[r], 1.0f));
-  sampling_keep_top_k(row, args.top_k[r]);
-  sampling_keep_top_p(row, args.top_p[r]);
+  constexpr double kAllMass = std::numeric_limits<double>::infinity();
+  if (args.top_k[r] > 0) sampling_keep_prefix(row, {args.top_k[r], kAllMass});
+  if (args.top_p[r] < 1.0f) {
+    const double mass = static_cast<double>(args.top_p[r]) * sampling_mass(row);
+    sampling_keep_prefix(row, {args.vocabulary + 1, mass});
+  }
   return sampling_draw(row, uniform(args.seed[r], kSamplingTag, args.offset[r]));
 }
 
-void sampling_row(const Sampling& args, std::int64_t r, float* weight) {
+void sampling_row(const Sampling& args, std::int64_t r, SamplingRow row) {
   const float* logits = args.logits + r * args.vocabulary;
   const float lse = log_sum_exp(logits, args.vocabulary);
   args.ids[r] = -1;
   args.log_probability[r] = -std::numeric_limits<float>::infinity();
   if (!std::isfinite(lse)) return;
   const float max = HWY_DYNAMIC_DISPATCH(sampling_max)(logits, args.vocabulary);
-  args.ids[r] = sampling_pick(args, r, max, weight);
+  args.ids[r] = sampling_pick(args, r, max, row);
   args.log_probability[r] = logits[args.ids[r]] - lse;
 }
 
@@ -150,13 +204,14 @@ void sampling_row(const Sampling& args, std::int64_t r, float* weight) {
 
 std::size_t sample_scratch_bytes(std::int64_t rows, std::int64_t vocabulary, int threads) {
   const auto workers = std::clamp<std::int64_t>(rows, 1, std::max(threads, 1));
-  return static_cast<std::size_t>(workers * vocabulary) * (sizeof(float) + sizeof(std::int32_t));
+  return static_cast<std::size_t>(workers * sampling_row_bytes(vocabulary));
 }
 
 void sample(const Sampling& args, void* scratch, int threads) {
-  auto* base = static_cast<float*>(scratch);
+  auto* base = static_cast<std::byte*>(scratch);
   parallel_items(args.rows, threads, [&](std::int64_t r, int worker) {
-    sampling_row(args, r, base + 2 * worker * args.vocabulary);
+    std::byte* memory = base + worker * sampling_row_bytes(args.vocabulary);
+    sampling_row(args, r, carve_sampling_row(memory, args.vocabulary));
   });
 }
 

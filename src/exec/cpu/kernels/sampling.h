@@ -9,7 +9,7 @@ namespace parhelion::exec::cpu {
 ///
 /// 1. temperature 0 or top_k 1: the largest logit, the lowest id of equal ones.
 /// 2. Else weight w[c] = exp((x[c] - max) / temperature); min_p keeps w >= min_p;
-/// 3. top_k keeps the k largest logits (0 or less: all), equal ones by lower id;
+/// 3. top_k keeps the k largest weights (0 or less: all), equal ones by lower id;
 /// 4. top_p keeps the fewest largest ones whose weight reaches top_p of what is left, at least one
 ///    (1 or more: all);
 /// 5. the first id, ascending, whose running weight passes uniform(seed, offset) times the total.
@@ -30,7 +30,7 @@ struct Sampling {
 };
 void sample(const Sampling& args, void* scratch, int threads);
 
-/// Bytes that sample needs.
+/// Bytes that sample needs, aligned to 8.
 std::size_t sample_scratch_bytes(std::int64_t rows, std::int64_t vocabulary, int threads);
 
 }  // namespace parhelion::exec::cpu

@@ -123,8 +123,9 @@ inline const float* widened_row(const BFloat16* row, float* wide, std::int64_t c
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
   const hn::Rebind<std::int32_t, D> d32;
-  const auto n = hn::NearestInt(hn::Mul(x, hn::Set(d, 1.44269504f)));
-  const auto nf = hn::ConvertTo(d, n);
+  const auto shifter = hn::Set(d, 0x1.8p23f);  // a sum with it has the integer in its low bits
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), shifter);
+  const auto nf = hn::Sub(shifted, shifter);
   auto r = hn::MulAdd(nf, hn::Set(d, -0.693145751953125f), x);
   r = hn::MulAdd(nf, hn::Set(d, -1.428606765330187e-6f), r);
   auto p = hn::Set(d, 1.9875691500e-4f);
@@ -134,7 +135,8 @@ HWY_INLINE hn::Vec<D> exp_of(D d, hn::Vec<D> x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
   p = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, 1.0f));
-  const auto y = hn::BitCast(d, hn::Add(hn::BitCast(d32, p), hn::ShiftLeft<23>(n)));
+  const auto y =
+      hn::BitCast(d, hn::Add(hn::BitCast(d32, p), hn::ShiftLeft<23>(hn::BitCast(d32, shifted))));
   const auto positive = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3365f)), y);
   const auto overflow = hn::Mul(x, hn::Set(d, std::numeric_limits<float>::infinity()));
   return hn::IfThenElse(hn::Le(x, hn::Set(d, 88.72283f)), positive, overflow);
