@@ -38,10 +38,12 @@ void check_all_read(const TensorSource& source, const std::vector<Group>& groups
   for (const Group& group : groups)
     for (const Port& port : group.inputs) read.insert(port.name);
   std::vector<std::string> unknown;
+  const auto is_ignored = [&](const std::string& name) {
+    return std::ranges::any_of(ignored,
+                               [&](const IgnoreRule& rule) { return matches(rule.pattern, name); });
+  };
   for (const std::string& name : source.names) {
-    const bool is_ignored = std::ranges::any_of(
-        ignored, [&](const IgnoreRule& rule) { return matches(rule.pattern, name); });
-    if (!read.contains(name) && !is_ignored) unknown.push_back(name);
+    if (!read.contains(name) && !is_ignored(name)) unknown.push_back(name);
   }
   std::ranges::sort(unknown);
   ensure(unknown.empty(), ErrorKind::invalid, "{}: has {} tensors that nothing reads: {}",

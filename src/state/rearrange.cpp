@@ -4,7 +4,6 @@
 #include "state/convert.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <numeric>
