@@ -58,6 +58,10 @@ CONFIGS = {
         vocab_size=133, hidden_size=34, intermediate_size=45, num_hidden_layers=2, num_attention_heads=6,
         num_key_value_heads=3, head_dim=10, max_position_embeddings=64, attention_bias=True,
         rope_parameters=LINEAR_ROPE, bos_token_id=1, eos_token_id=2)),
+    "llama_tied": (LlamaForCausalLM, LlamaConfig, dict(
+        vocab_size=128, hidden_size=32, intermediate_size=44, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=64, tie_word_embeddings=True,
+        rope_parameters=DEFAULT_ROPE, bos_token_id=1, eos_token_id=2)),
 }
 
 

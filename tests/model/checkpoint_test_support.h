@@ -15,9 +15,12 @@
 
 namespace parhelion::model {
 
-/// The checkpoints that tests/golden/model_parity.py makes.
-inline constexpr std::array<std::string_view, 6> kGoldenModels = {
-    "llama_tiny", "llama_scaled", "llama_biased", "qwen3_grouped", "qwen3_tied", "qwen3_biased"};
+/// The checkpoints that tests/golden/model_parity.py makes: random ones, then a trained one too.
+inline constexpr std::array<std::string_view, 6> kRandomModels = {
+    "llama_scaled", "llama_biased", "llama_tied", "qwen3_grouped", "qwen3_tied", "qwen3_biased"};
+inline constexpr std::array<std::string_view, 7> kGoldenModels = {
+    "llama_scaled", "llama_biased", "llama_tied", "qwen3_grouped",
+    "qwen3_tied",   "qwen3_biased", "llama_tiny"};
 
 inline std::filesystem::path golden_path(std::string_view name) {
   return std::filesystem::path(PARHELION_TEST_DATA) / "model" / name;

@@ -144,7 +144,7 @@ TEST(GgufConfig, ReadsLinearScaling) {
 TEST(GgufConfig, KnowsTheFrequenciesOfLlama3) {
   const Model model = gguf_model(wide_head_keys(), {divisors_tensor(llama31_divisors())});
   const ir::RopeTable rope = rope_of(model);
-  EXPECT_EQ(rope.scaling, ir::RopeScaling::llama3);
+  EXPECT_EQ(rope.scaling, ir::RopeScaling::by_wavelength);
   EXPECT_EQ(rope.factor, 8.0);
   EXPECT_EQ(rope.original_positions, 8192);
 }

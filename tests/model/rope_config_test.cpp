@@ -19,7 +19,7 @@ TEST(RopeConfig, ReadsTheKeysOfTransformers4) {
   const ir::RopeTable expected{.positions = 64,
                                .dim = 8,
                                .theta = 500000.0,
-                               .scaling = ir::RopeScaling::llama3,
+                               .scaling = ir::RopeScaling::by_wavelength,
                                .factor = 8.0,
                                .low_frequency = 1.0,
                                .high_frequency = 4.0,

@@ -17,7 +17,7 @@ std::string rope_type(ConfigKeys& keys) {
 }
 
 void read_llama3_scaling(ConfigKeys& keys, ir::RopeTable& rope) {
-  rope.scaling = ir::RopeScaling::llama3;
+  rope.scaling = ir::RopeScaling::by_wavelength;
   rope.factor = keys.positive("factor");
   rope.low_frequency = keys.positive("low_freq_factor");
   rope.high_frequency = keys.positive("high_freq_factor");

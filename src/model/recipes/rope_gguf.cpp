@@ -16,7 +16,7 @@ constexpr std::string_view kDivisorsName = "rope_freqs.weight";
 
 /// Llama 3 as released; files keep no key for these.
 ir::RopeTable llama3_rope(ir::RopeTable rope, double factor) {
-  rope.scaling = ir::RopeScaling::llama3;
+  rope.scaling = ir::RopeScaling::by_wavelength;
   rope.factor = factor;
   rope.low_frequency = 1.0;
   rope.high_frequency = 4.0;
