@@ -9,6 +9,7 @@
 #endif
 // clang-format on
 
+#include "exec/cpu/kernels/attention_few-inl.h"
 #include "exec/cpu/kernels/attention_scratch.h"
 #include "exec/cpu/kernels/panel-inl.h"
 #include "exec/cpu/kernels/simd-inl.h"
@@ -17,8 +18,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace parhelion::exec::cpu::HWY_NAMESPACE {
-
-constexpr float kAttentionLowest = -std::numeric_limits<float>::infinity();
 
 /// Makes keys [lo, hi) of a block readable. Keys outside are never touched.
 template <class Source>
@@ -40,7 +39,7 @@ HWY_INLINE void attention_scores(AttentionTile& tile, std::int64_t lo, std::int6
   panel_multiply<PanelStart::zero>(product, lo, hi, tile.row_stride);
 }
 
-/// Lanes are queries: turns scores into p, and merges the block's max and sum into the rows' state.
+/// Lanes are rows: turns scores into p, and gives the block's max and sum of each row.
 template <class D>
 HWY_INLINE void attention_softmax(D d, AttentionTile& tile, std::int64_t row, std::int64_t block,
                                   std::int64_t lo, std::int64_t hi, float scale) {
@@ -68,16 +67,29 @@ HWY_INLINE void attention_softmax(D d, AttentionTile& tile, std::int64_t row, st
     hn::StoreU(p, d, at);
     block_sum = hn::Add(block_sum, p);
   }
-  const auto old_max = hn::LoadU(d, tile.max + row);
-  const auto max = hn::Max(old_max, block_max);
-  const auto base = hn::IfThenElse(hn::Eq(max, lowest), hn::Zero(d), max);
-  const auto keep_old = exp_of(d, hn::Sub(old_max, base));
-  const auto keep_block = exp_of(d, hn::Sub(block_max, base));
-  const auto old_sum = hn::Mul(hn::LoadU(d, tile.sum + row), keep_old);
-  hn::StoreU(hn::MulAdd(block_sum, keep_block, old_sum), d, tile.sum + row);
-  hn::StoreU(max, d, tile.max + row);
-  hn::StoreU(keep_old, d, tile.keep_old + row);
-  hn::StoreU(keep_block, d, tile.keep_block + row);
+  hn::StoreU(block_max, d, tile.block_max + row);
+  hn::StoreU(block_sum, d, tile.block_sum + row);
+}
+
+/// Merges the block's max and sum into the rows' state.
+HWY_INLINE void attention_merge_sums(AttentionTile& tile) {
+  const hn::CappedTag<float, 4> d;
+  const auto lowest = hn::Set(d, kAttentionLowest);
+  constexpr std::int64_t kStep = hn::MaxLanes(d);  // row_stride is a multiple of 4
+  for (std::int64_t row = 0; row < tile.row_stride; row += kStep) {
+    const auto old_max = hn::LoadU(d, tile.max + row);
+    const auto block_max = hn::LoadU(d, tile.block_max + row);
+    const auto max = hn::Max(old_max, block_max);
+    const auto base = hn::IfThenElse(hn::Eq(max, lowest), hn::Zero(d), max);
+    const auto keep_old = exp_of(d, hn::Sub(old_max, base));
+    const auto keep_block = exp_of(d, hn::Sub(block_max, base));
+    const auto old_sum = hn::Mul(hn::LoadU(d, tile.sum + row), keep_old);
+    const auto block_sum = hn::LoadU(d, tile.block_sum + row);
+    hn::StoreU(hn::MulAdd(block_sum, keep_block, old_sum), d, tile.sum + row);
+    hn::StoreU(max, d, tile.max + row);
+    hn::StoreU(keep_old, d, tile.keep_old + row);
+    hn::StoreU(keep_block, d, tile.keep_block + row);
+  }
 }
 
 /// The keys of a block that one row sees.
@@ -88,14 +100,14 @@ HWY_INLINE AttentionRange attention_range(const AttentionTile& tile, std::int64_
           std::min<std::int64_t>(tile.limit[row] - start, kAttentionBlock)};
 }
 
-/// block_o[r, :] += p[j, r] * v[j, :] for rows [row, end) and j in a range.
+/// block_o[r, :] += p of j and r times v[j, :] for rows [row, end) and j in a range.
 HWY_INLINE void attention_values(AttentionTile& tile, std::int64_t row, std::int64_t end,
                                  AttentionRange range) {
   if (range.begin >= range.end) return;
-  const auto weight = [&](std::int64_t r) { return tile.scores + r; };
+  const auto weight = [&](std::int64_t r) { return tile.scores + r * tile.score_row; };
   const auto value = [&](std::int64_t j) { return tile.v[j]; };
   const PanelProduct<decltype(weight), decltype(value)> product = {
-      weight, tile.row_stride, value, range.begin, range.end, tile.block_o, tile.d};
+      weight, tile.score_key, value, range.begin, range.end, tile.block_o, tile.d};
   panel_multiply<PanelStart::c>(product, row, end, tile.d);
 }
 
@@ -156,8 +168,14 @@ HWY_INLINE void attention_fold(const Source& source, AttentionTile& tile, float 
     const std::int64_t lo = std::max<std::int64_t>(first - start, 0);
     const std::int64_t hi = std::min(limit - start, kAttentionBlock);
     attention_gather(source, tile, block, lo, hi);
-    attention_scores(tile, lo, hi);
-    attention_softmax_rows(tile, block, lo, hi, scale);
+    if (tile.has_few_rows()) {
+      attention_few_scores(tile, lo, hi);
+      attention_few_softmax(tile, block, lo, hi, scale);
+    } else {
+      attention_scores(tile, lo, hi);
+      attention_softmax_rows(tile, block, lo, hi, scale);
+    }
+    attention_merge_sums(tile);
     std::fill_n(tile.block_o, tile.rows * tile.d, 0.0f);
     for (std::int64_t row = 0; row < tile.rows; row += kPanelRows) {
       attention_outputs(tile, row, std::min(tile.rows, row + kPanelRows), block);

@@ -52,8 +52,7 @@ struct AttentionPagedKeys {
 template <class T>
 HWY_INLINE void attention_load(const AttentionShape& shape, const AttentionWork& work, const T* q,
                                std::int64_t q_stride, AttentionTile& tile) {
-  tile.rows = work.rows;
-  tile.row_stride = (work.rows + 3) / 4 * 4;
+  shape_attention_tile(tile, work.rows);
   std::fill_n(tile.q, tile.d * tile.row_stride, 0.0f);
   std::fill_n(tile.acc, tile.rows * tile.d, 0.0f);
   std::fill_n(tile.max, tile.row_stride, kAttentionLowest);
@@ -63,7 +62,9 @@ HWY_INLINE void attention_load(const AttentionShape& shape, const AttentionWork&
   for (std::int64_t r = 0; r < work.rows; ++r) {
     const AttentionQuery query = attention_query(shape, work, r);
     const T* from = q + query.token * q_stride + query.head * tile.d;
-    for (std::int64_t c = 0; c < tile.d; ++c) tile.q[c * tile.row_stride + r] = widen(from[c]);
+    const std::int64_t row = tile.has_few_rows() ? tile.d : 1;
+    const std::int64_t column = tile.has_few_rows() ? 1 : tile.row_stride;
+    for (std::int64_t c = 0; c < tile.d; ++c) tile.q[r * row + c * column] = widen(from[c]);
     tile.first[r] = query.seen.first;
     tile.limit[r] = query.seen.limit;
   }
