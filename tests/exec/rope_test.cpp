@@ -22,7 +22,7 @@ RopeScaling scaling_of(const Json& golden) {
   const auto number = [&](const char* key) {
     return static_cast<float>(golden.find(key)->as_double(key));
   };
-  return {kind == "llama3"   ? RopeScalingKind::llama3
+  return {kind == "llama3"   ? RopeScalingKind::by_wavelength
           : kind == "linear" ? RopeScalingKind::linear
                              : RopeScalingKind::none,
           number("factor"), number("low_freq_factor"), number("high_freq_factor"),

@@ -98,8 +98,8 @@ TEST(Op, PrintsItsFields) {
   EXPECT_EQ(to_string(MatMul{.transpose_b = true, .out = Kind::bf16}),
             "matmul(transpose_a=false, transpose_b=true, bias=false, accumulate=false, out=bf16)");
   EXPECT_EQ(to_string(RmsNorm{.eps = 1e-5}), "rms_norm(eps=1e-05)");
-  EXPECT_EQ(to_string(RopeTable{.positions = 8, .dim = 4, .scaling = RopeScaling::llama3}),
-            "rope_table(positions=8, dim=4, theta=10000, scaling=llama3, factor=1, "
+  EXPECT_EQ(to_string(RopeTable{.positions = 8, .dim = 4, .scaling = RopeScaling::by_wavelength}),
+            "rope_table(positions=8, dim=4, theta=10000, scaling=by_wavelength, factor=1, "
             "low_frequency=1, high_frequency=4, original_positions=0)");
   EXPECT_EQ(to_string(Attention{.scale = 0.125, .window = 64}),
             "attention(scale=0.125, window=64)");

@@ -11,8 +11,8 @@ std::string_view name(RopeScaling scaling) {
       return "none";
     case RopeScaling::linear:
       return "linear";
-    case RopeScaling::llama3:
-      return "llama3";
+    case RopeScaling::by_wavelength:
+      return "by_wavelength";
   }
   return "unknown";
 }
@@ -34,7 +34,7 @@ std::vector<TensorType> infer(const RopeTable& op, Types inputs) {
   ensure(op.factor > 0, ErrorKind::invalid, "rope_table C3: factor is {}, expected > 0", op.factor);
   const bool ordered =
       op.high_frequency > op.low_frequency && op.low_frequency > 0 && op.original_positions > 0;
-  ensure(op.scaling != RopeScaling::llama3 || ordered, ErrorKind::invalid,
+  ensure(op.scaling != RopeScaling::by_wavelength || ordered, ErrorKind::invalid,
          "rope_table C4: low_frequency {}, high_frequency {}, original_positions {}, expected 0 < "
          "low < high and "
          "original_positions > 0",

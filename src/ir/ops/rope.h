@@ -10,8 +10,8 @@ namespace parhelion::ir {
 /// Where rope frequencies come from.
 enum class RopeScaling : std::uint8_t {
   none,
-  linear,  ///< every frequency divided by `factor`
-  llama3,  ///< long wavelengths divided by `factor`, short ones kept, smooth between
+  linear,         ///< every frequency divided by `factor`
+  by_wavelength,  ///< long wavelengths divided by `factor`, short ones kept, smooth between
 };
 std::string_view name(RopeScaling scaling);
 
@@ -19,8 +19,9 @@ std::string_view name(RopeScaling scaling);
 ///
 /// Output   (O1) f32[positions, dim]
 /// Checks   (C1) dim even and > 0   (C2) theta > 0   (C3) factor > 0
-///          (C4) llama3: high_frequency > low_frequency > 0, original_positions > 0
-/// Source   Su et al. 2021, arXiv:2104.09864; the llama3 rule is that of Llama 3.1's `rope_scaling`
+///          (C4) by_wavelength: high_frequency > low_frequency > 0, original_positions > 0
+/// Source   Su et al. 2021, arXiv:2104.09864; by_wavelength is the rule of Llama 3.1's
+/// `rope_scaling`
 struct RopeTable {
   std::int64_t positions = 0;
   std::int64_t dim = 0;

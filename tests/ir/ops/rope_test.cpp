@@ -10,7 +10,7 @@ namespace {
 TEST(RopeTable, ChecksItsAttributes) {
   const RopeTable table{.positions = 16, .dim = 8};
   RopeTable llama3 = table;
-  llama3.scaling = RopeScaling::llama3;
+  llama3.scaling = RopeScaling::by_wavelength;
   expect_refusals({
       {table, {"f32[1]"}, "rope_table C0: has 1 inputs, expected 0"},
       {RopeTable{.positions = 16, .dim = 7}, {}, "rope_table C1: dim is 7, expected even and > 0"},

@@ -8,7 +8,7 @@ namespace parhelion::exec::cpu {
 
 /// y[r, c] = w[c] * round(x[r, c] * rstd(r)), rstd(r) = 1 / sqrt(sum(x[r, :]^2) / cols + eps)
 ///
-/// round is to the storage type, as Hugging Face Llama does; statistics are f32. The sum of squares
+/// round is to the storage type, as Hugging Face does; statistics are f32. The sum of squares
 /// is an fma chain in 64 partials (docs/exec/kernels.md), so it depends on the row alone.
 /// y may be x. rows or cols may be 0.
 struct RmsNorm {

@@ -9,7 +9,7 @@ namespace parhelion::exec::cpu {
 namespace {
 
 /// Long waves are stretched by the factor, short ones kept, those between are blended.
-float rope_llama3_frequency(float frequency, const RopeScaling& scaling) {
+float rope_stretched_frequency(float frequency, const RopeScaling& scaling) {
   const auto original = static_cast<float>(scaling.original_max_position);
   const float wavelength = static_cast<float>(2.0 * std::numbers::pi) / frequency;
   if (wavelength < original / scaling.high_freq_factor) return frequency;
@@ -25,8 +25,8 @@ float rope_frequency(const RopeTable& args, std::int64_t column) {
       std::pow(static_cast<double>(static_cast<float>(args.theta)), static_cast<double>(exponent));
   const float frequency = 1.0f / static_cast<float>(power);
   if (args.scaling.kind == RopeScalingKind::linear) return frequency / args.scaling.factor;
-  if (args.scaling.kind == RopeScalingKind::llama3) {
-    return rope_llama3_frequency(frequency, args.scaling);
+  if (args.scaling.kind == RopeScalingKind::by_wavelength) {
+    return rope_stretched_frequency(frequency, args.scaling);
   }
   return frequency;
 }

@@ -5,14 +5,14 @@
 namespace parhelion::exec::cpu {
 
 /// How frequencies are stretched to longer contexts.
-enum class RopeScalingKind : std::uint8_t { none, linear, llama3 };
+enum class RopeScalingKind : std::uint8_t { none, linear, by_wavelength };
 
 struct RopeScaling {
   RopeScalingKind kind = RopeScalingKind::none;
   float factor = 1.0f;
-  float low_freq_factor = 1.0f;            ///< llama3
-  float high_freq_factor = 4.0f;           ///< llama3
-  std::int64_t original_max_position = 0;  ///< llama3
+  float low_freq_factor = 1.0f;            ///< by_wavelength
+  float high_freq_factor = 4.0f;           ///< by_wavelength
+  std::int64_t original_max_position = 0;  ///< by_wavelength
 };
 
 struct RopeTable {

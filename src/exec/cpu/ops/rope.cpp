@@ -12,8 +12,8 @@ RopeScalingKind rope_scaling_kind(ir::RopeScaling scaling) {
       return RopeScalingKind::none;
     case ir::RopeScaling::linear:
       return RopeScalingKind::linear;
-    case ir::RopeScaling::llama3:
-      return RopeScalingKind::llama3;
+    case ir::RopeScaling::by_wavelength:
+      return RopeScalingKind::by_wavelength;
   }
   return RopeScalingKind::none;
 }

@@ -1,0 +1,59 @@
+#include "app/cli/command.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+namespace parhelion::app {
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  command.add_option("MODEL", options.model, "Hugging Face directory or GGUF file")->required();
+  command.add_option("--dtype", options.dtype, "storage of weights and activations")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "threads that compute")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+ir::Kind kind_of(const RunOptions& options) {
+  return options.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  if (!path.empty() && path != "-") return read_file(path);
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::int32_t> parse_ids(std::string_view text, std::string_view where) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::int32_t> ids;
+  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;
+       at = text.find_first_not_of(kSpace, at)) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    std::int32_t id = 0;
+    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), id);
+    ensure(code == std::errc() && rest == word.data() + word.size(), ErrorKind::invalid,
+           "{}: '{}' is no token id", where, word.substr(0, 40));
+    ids.push_back(id);
+    at = end;
+  }
+  return ids;
+}
+
+void print(std::string_view text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  ensure(written, ErrorKind::exhausted, "standard output: cannot write");
+}
+
+}  // namespace parhelion::app

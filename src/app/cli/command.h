@@ -1,0 +1,41 @@
+#pragma once
+
+#include "ir/element.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace parhelion::app {
+
+/// Each adds one subcommand, which runs when the command line names it.
+void add_generate(CLI::App& app);
+void add_score(CLI::App& app);
+void add_tokenize(CLI::App& app);
+void add_explain(CLI::App& app);
+
+/// Options that all commands which run a model share.
+struct RunOptions {
+  std::filesystem::path model;
+  std::string dtype = "bf16";
+  int threads = 0;
+};
+void add_run_options(CLI::App& command, RunOptions& options);
+ir::Kind kind_of(const RunOptions& options);
+
+/// A whole file, or standard input where `path` is empty or "-". Errors: invalid.
+std::string read_text(const std::filesystem::path& path);
+
+/// Integers separated by white space. Errors: invalid, naming `where` and the word.
+std::vector<std::int32_t> parse_ids(std::string_view text, std::string_view where);
+
+/// Writes to standard output at once. Errors: exhausted if it cannot be written.
+void print(std::string_view text);
+
+}  // namespace parhelion::app

@@ -1,0 +1,164 @@
+#include "app/cli/command.h"
+#include "app/in_memory_contract.h"
+#include "app/tokenizer_files.h"
+#include "app/weights.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "exec/cpu/cpu_executor.h"
+#include "serve/engine.h"
+#include "text/detokenizer.h"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <memory>
+
+namespace parhelion::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+struct GenerateOptions {
+  RunOptions run;
+  std::string prompt;
+  std::filesystem::path prompt_file;
+  std::string chat;
+  std::int64_t max_tokens = 128;
+  std::optional<double> temperature;
+  std::optional<double> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+/// An engine with its weights, and how long that took.
+struct LoadedEngine {
+  std::unique_ptr<exec::Executor> executor;
+  std::unique_ptr<serve::Engine> engine;
+  Seconds load{0};
+};
+
+/// Instances from one token a step to a long chunk, none longer than the prompt needs.
+std::vector<ir::Capacities> generation_catalogue(std::int64_t prompt_tokens) {
+  std::vector<ir::Capacities> catalogue = {one_row(1, 1)};
+  for (const std::int64_t tokens : {8, 32, 128, 512}) {
+    catalogue.push_back(one_row(tokens, 1));
+    if (tokens >= prompt_tokens) break;
+  }
+  return catalogue;
+}
+
+LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tokens,
+                         Clock::time_point begin) {
+  const model::OpenedModel opened = model::open_model(options.run.model);
+  const ir::Kind kind = kind_of(options.run);
+  const std::int64_t context =
+      std::min(opened.model.max_positions, prompt_tokens + options.max_tokens);
+  LoadedEngine loaded{.executor = exec::make_cpu_executor({.threads = options.run.threads}),
+                      .engine = {}};
+  loaded.engine = std::make_unique<serve::Engine>(
+      make_contract(opened.model, {.kind = kind,
+                                   .context_tokens = context,
+                                   .catalogue = generation_catalogue(prompt_tokens)}),
+      *loaded.executor);
+  upload_weights(opened, kind, *loaded.executor);
+  loaded.load = Clock::now() - begin;
+  return loaded;
+}
+
+std::vector<std::int32_t> prompt_ids(const GenerateOptions& options,
+                                     const text::Tokenizer& tokenizer) {
+  const std::string prompt =
+      options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
+  return tokenizer.encode(prompt,
+                          {.frame = tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none});
+}
+
+double rate(std::size_t tokens, Seconds time) {
+  return time.count() > 0 ? static_cast<double>(tokens) / time.count() : 0;
+}
+
+Json::Array as_array(std::span<const std::int32_t> ids) {
+  Json::Array array;
+  for (const std::int32_t id : ids) array.emplace_back(std::int64_t{id});
+  return array;
+}
+
+Json completion_as_json(const serve::Request& request, const serve::Completion& completion,
+                        const std::string& text, Seconds load) {
+  Json::Array log_probabilities;
+  for (const float value : completion.log_probabilities)
+    log_probabilities.emplace_back(static_cast<double>(value));
+  const std::size_t decoded = completion.ids.empty() ? 0 : completion.ids.size() - 1;
+  return Json::Object{
+      {"prompt_ids", as_array(request.prompt)},
+      {"ids", as_array(completion.ids)},
+      {"text", text},
+      {"logprobs", std::move(log_probabilities)},
+      {"finish_reason", name(completion.reason)},
+      {"timing",
+       Json::Object{{"load_seconds", load.count()},
+                    {"prefill_seconds", completion.prefill.count()},
+                    {"prefill_tokens_per_second", rate(request.prompt.size(), completion.prefill)},
+                    {"decode_seconds", completion.decode.count()},
+                    {"decode_tokens_per_second", rate(decoded, completion.decode)}}}};
+}
+
+void run_generate(const GenerateOptions& options) {
+  const auto begin = Clock::now();
+  const text::Tokenizer tokenizer = load_tokenizer(options.run.model);
+  const serve::Request request{.prompt = prompt_ids(options, tokenizer),
+                               .max_tokens = options.max_tokens,
+                               .temperature = options.temperature,
+                               .top_k = options.top_k,
+                               .top_p = options.top_p,
+                               .min_p = options.min_p,
+                               .seed = options.seed};
+  const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), begin);
+  text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip);
+  std::string text;
+  const auto take = [&](std::string piece) {
+    if (!options.json) print(piece);
+    text += piece;
+  };
+  const serve::Completion completion =
+      loaded.engine->generate(request, [&](std::int32_t id) { take(detokenizer.push(id)); });
+  take(detokenizer.flush());
+  print(options.json ? write_json(completion_as_json(request, completion, text, loaded.load)) + "\n"
+                     : "\n");
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command = app.add_subcommand("generate", "Continue a prompt, or answer in a chat");
+  add_run_options(*command, options->run);
+  CLI::Option_group* source = command->add_option_group("prompt", "what to continue; one of these");
+  source->add_option("--prompt", options->prompt, "text to continue");
+  source->add_option("--prompt-file", options->prompt_file,
+                     "file with the text to continue; - is standard input");
+  source->add_option("--chat", options->chat,
+                     "message to answer, through the model's chat template");
+  source->require_option(1);
+  command->add_option("--max-tokens", options->max_tokens, "most tokens to generate")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--temperature", options->temperature,
+                      "0 is greedy; the model's own if absent");
+  command->add_option("--top-k", options->top_k, "keep the K likeliest tokens; 0 = all");
+  command->add_option("--top-p", options->top_p,
+                      "keep the likeliest tokens whose probability reaches P");
+  command->add_option("--min-p", options->min_p,
+                      "keep tokens at least P times as likely as the likeliest");
+  command->add_option("--seed", options->seed, "of the draws: equal seeds, equal text")
+      ->capture_default_str();
+  command->add_flag(
+      "--json", options->json,
+      "write one JSON object: prompt_ids, ids, text, logprobs, finish_reason, timing");
+  command->callback([options] { run_generate(*options); });
+}
+
+}  // namespace parhelion::app

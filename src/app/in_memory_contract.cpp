@@ -1,0 +1,44 @@
+#include "app/in_memory_contract.h"
+
+#include "model/programs.h"
+
+namespace parhelion::app {
+namespace {
+
+contract::SamplingValue value_between(double lowest, double standard, double highest) {
+  return {.standard = standard, .lowest = lowest, .highest = highest};
+}
+
+contract::SamplingPolicy sampling_policy(const model::Model& model) {
+  const model::Sampling& low = model.sampling_ranges.lowest;
+  const model::Sampling& standard = model.sampling;
+  const model::Sampling& high = model.sampling_ranges.highest;
+  return {
+      .temperature = value_between(low.temperature, standard.temperature, high.temperature),
+      .top_k = value_between(static_cast<double>(low.top_k), static_cast<double>(standard.top_k),
+                             static_cast<double>(high.top_k)),
+      .top_p = value_between(low.top_p, standard.top_p, high.top_p),
+      .min_p = value_between(low.min_p, standard.min_p, high.min_p)};
+}
+
+}  // namespace
+
+ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
+  ir::Capacities capacities;
+  capacities[ir::Symbol::tokens] = tokens;
+  capacities[ir::Symbol::rows] = 1;
+  capacities[ir::Symbol::logit_rows] = logit_rows;
+  return capacities;
+}
+
+contract::Contract make_contract(const model::Model& model, const ServingShape& shape) {
+  return {.model = model.architecture,
+          .extend = model::build_extend(model, shape.kind, kPageTokens),
+          .catalogue = shape.catalogue,
+          .vocabulary = model.vocabulary,
+          .cache = {.page_tokens = kPageTokens, .context_tokens = shape.context_tokens},
+          .sampling = sampling_policy(model),
+          .stop_ids = model.eos_ids};
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "text/tokenizer.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace parhelion::app {
+
+/// The tokenizer of a model: `tokenizer.json` of a Hugging Face directory, or a GGUF file's
+/// metadata.
+///
+/// Errors: invalid if there is none; corrupt or unsupported as text::load_tokenizer_json and
+/// text::load_gguf_vocabulary.
+text::Tokenizer load_tokenizer(const std::filesystem::path& model);
+
+/// The model's chat template: of `chat_template.jinja` or `tokenizer_config.json`, or of a GGUF
+/// file's metadata.
+///
+/// Errors: corrupt if the file that should name it breaks its format.
+std::optional<std::string> load_chat_template(const std::filesystem::path& model);
+
+}  // namespace parhelion::app
