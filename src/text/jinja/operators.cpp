@@ -1,0 +1,209 @@
+#include "text/jinja/python_text.h"
+#include "text/jinja/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace parhelion::text::jinja {
+namespace {
+
+std::optional<std::int64_t> as_integer(const Value& value) {
+  if (const auto* flag = value.get<bool>()) return *flag ? 1 : 0;
+  const auto* number = value.get<std::int64_t>();
+  return number == nullptr ? std::nullopt : std::optional(*number);
+}
+
+std::optional<double> as_number(const Value& value) {
+  if (const auto* number = value.get<double>()) return *number;
+  const auto integer = as_integer(value);
+  return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
+}
+
+std::string_view operator_symbol(BinaryOperator op) {
+  switch (op) {
+    case BinaryOperator::add:
+      return "+";
+    case BinaryOperator::subtract:
+      return "-";
+    case BinaryOperator::multiply:
+      return "*";
+    case BinaryOperator::divide:
+      return "/";
+    case BinaryOperator::floor_divide:
+      return "//";
+    case BinaryOperator::modulo:
+      return "%";
+    case BinaryOperator::power:
+      return "**";
+    case BinaryOperator::concatenate:
+      return "~";
+    case BinaryOperator::logical_and:
+      return "and";
+    case BinaryOperator::logical_or:
+      return "or";
+  }
+  return "?";
+}
+
+std::int64_t checked_power(Renderer& renderer, std::int64_t base, std::int64_t exponent) {
+  std::int64_t result = 1;
+  for (std::int64_t i = 0; i < exponent; ++i) {
+    renderer.charge(0);
+    if (__builtin_mul_overflow(result, base, &result))
+      renderer.fail_unsupported("an integer of more than 64 bits");
+  }
+  return result;
+}
+
+Value integer_operation(Renderer& renderer, BinaryOperator op, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  bool overflows = false;
+  if (op == BinaryOperator::add) overflows = __builtin_add_overflow(a, b, &result);
+  if (op == BinaryOperator::subtract) overflows = __builtin_sub_overflow(a, b, &result);
+  if (op == BinaryOperator::multiply) overflows = __builtin_mul_overflow(a, b, &result);
+  if (op == BinaryOperator::power) return checked_power(renderer, a, b);
+  if (op == BinaryOperator::floor_divide || op == BinaryOperator::modulo) {
+    if (b == 0) renderer.fail_here("integer division or modulo by zero");
+    overflows = a == std::numeric_limits<std::int64_t>::min() && b == -1;
+    const std::int64_t remainder = overflows ? 0 : a % b;
+    const bool rounds_down = remainder != 0 && (remainder < 0) != (b < 0);
+    result = overflows                      ? 0
+             : op == BinaryOperator::modulo ? remainder + (rounds_down ? b : 0)
+                                            : a / b - (rounds_down ? 1 : 0);
+  }
+  if (overflows) renderer.fail_unsupported("an integer of more than 64 bits");
+  return result;
+}
+
+Value float_operation(Renderer& renderer, BinaryOperator op, double a, double b) {
+  const bool divides = op == BinaryOperator::divide || op == BinaryOperator::floor_divide ||
+                       op == BinaryOperator::modulo;
+  if (divides && b == 0) renderer.fail_here("division by zero");
+  if (op == BinaryOperator::add) return a + b;
+  if (op == BinaryOperator::subtract) return a - b;
+  if (op == BinaryOperator::multiply) return a * b;
+  if (op == BinaryOperator::divide) return a / b;
+  if (op == BinaryOperator::power) return std::pow(a, b);
+  const double remainder = std::fmod(a, b);
+  const bool rounds_down = remainder != 0 && (remainder < 0) != (b < 0);
+  if (op == BinaryOperator::modulo) return rounds_down ? remainder + b : remainder;
+  return std::floor(a / b);
+}
+
+/// Text or a list, repeated.
+std::optional<Value> repeat(Renderer& renderer, const Value& value, std::int64_t count) {
+  count = std::max<std::int64_t>(count, 0);
+  const std::string* text = value.text();
+  const Values* items = value.items();
+  const std::size_t size = text != nullptr    ? text->size()
+                           : items != nullptr ? items->size() * 32
+                                              : 0;
+  const std::size_t most = std::size_t{1} << 40;
+  if (size != 0 && static_cast<std::size_t>(count) > most / size) renderer.charge(most);
+  renderer.charge(size * static_cast<std::size_t>(size == 0 ? 0 : count));
+  if (text != nullptr) {
+    std::string out;
+    for (std::int64_t i = 0; i < count && size != 0; ++i) out += *text;
+    return Value(std::move(out));
+  }
+  if (items == nullptr) return std::nullopt;
+  Values out;
+  for (std::int64_t i = 0; i < count && size != 0; ++i)
+    out.insert(out.end(), items->begin(), items->end());
+  return (*value.get<ListRef>())->is_tuple ? make_tuple(std::move(out)) : make_list(std::move(out));
+}
+
+std::optional<Value> join_alike(Renderer& renderer, const Value& a, const Value& b) {
+  if (a.text() != nullptr && b.text() != nullptr) {
+    renderer.charge(a.text()->size() + b.text()->size());
+    return Value(*a.text() + *b.text());
+  }
+  const auto* left = a.get<ListRef>();
+  const auto* right = b.get<ListRef>();
+  if (left == nullptr || right == nullptr || (*left)->is_tuple != (*right)->is_tuple) {
+    return std::nullopt;
+  }
+  Values items = (*left)->items;
+  items.insert(items.end(), (*right)->items.begin(), (*right)->items.end());
+  renderer.charge(items.size() * 32);
+  return (*left)->is_tuple ? make_tuple(std::move(items)) : make_list(std::move(items));
+}
+
+void refuse_undefined(Renderer& renderer, const Value& value) {
+  if (const auto* undefined = value.get<Undefined>()) renderer.fail_here(undefined->what);
+}
+
+}  // namespace
+
+Value apply_sign(Renderer& renderer, UnaryOperator op, const Value& value) {
+  refuse_undefined(renderer, value);
+  if (!as_number(value)) {
+    renderer.fail_here(fmt::format("bad operand type for a sign: '{}'", type_name(value)));
+  }
+  if (const auto* number = value.get<double>())
+    return op == UnaryOperator::negate ? -*number : *number;
+  if (op == UnaryOperator::plus) return *as_integer(value);
+  return integer_operation(renderer, BinaryOperator::subtract, 0, *as_integer(value));
+}
+
+Value apply_binary(Renderer& renderer, BinaryOperator op, const Value& a, const Value& b) {
+  if (op == BinaryOperator::concatenate) {
+    std::string text = to_text(a) + to_text(b);
+    renderer.charge(text.size());
+    return text;
+  }
+  refuse_undefined(renderer, a);
+  refuse_undefined(renderer, b);
+  const auto left = as_integer(a);
+  const auto right = as_integer(b);
+  const bool is_exact = op != BinaryOperator::divide && !(op == BinaryOperator::power && right < 0);
+  if (left && right && is_exact) return integer_operation(renderer, op, *left, *right);
+  if (as_number(a) && as_number(b))
+    return float_operation(renderer, op, *as_number(a), *as_number(b));
+  if (op == BinaryOperator::modulo && a.text() != nullptr)
+    renderer.fail_unsupported("'%' on a string");
+  std::optional<Value> result;
+  if (op == BinaryOperator::add) result = join_alike(renderer, a, b);
+  if (op == BinaryOperator::multiply && right) result = repeat(renderer, a, *right);
+  if (op == BinaryOperator::multiply && left) result = repeat(renderer, b, *left);
+  if (result) return *result;
+  renderer.fail_here(fmt::format("unsupported operand type(s) for {}: '{}' and '{}'",
+                                 operator_symbol(op), type_name(a), type_name(b)));
+}
+
+bool is_less(Renderer& renderer, const Value& a, const Value& b) {
+  refuse_undefined(renderer, a);
+  refuse_undefined(renderer, b);
+  if (as_integer(a) && as_integer(b)) return *as_integer(a) < *as_integer(b);
+  if (as_number(a) && as_number(b)) return *as_number(a) < *as_number(b);
+  if (a.text() != nullptr && b.text() != nullptr) return *a.text() < *b.text();
+  if (a.items() != nullptr && b.items() != nullptr) {
+    return std::lexicographical_compare(a.items()->begin(), a.items()->end(), b.items()->begin(),
+                                        b.items()->end(), [&](const Value& x, const Value& y) {
+                                          return !are_equal(x, y) && is_less(renderer, x, y);
+                                        });
+  }
+  renderer.fail_here(fmt::format("'<' not supported between instances of '{}' and '{}'",
+                                 type_name(a), type_name(b)));
+}
+
+bool is_contained(Renderer& renderer, const Value& item, const Value& container) {
+  if (const std::string* text = container.text()) {
+    if (item.text() == nullptr) {
+      renderer.fail_here(
+          fmt::format("'in <string>' requires string as left operand, not {}", type_name(item)));
+    }
+    renderer.charge(text->size());
+    return text->find(*item.text()) != std::string::npos;
+  }
+  if (const DictData* dict = container.dict()) return dict->find(item) != nullptr;
+  for (const Value& known : iterate(renderer, container)) {
+    if (are_equal(known, item)) return true;
+  }
+  return false;
+}
+
+}  // namespace parhelion::text::jinja

@@ -1,0 +1,137 @@
+#pragma once
+
+#include "base/json.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace parhelion::text::jinja {
+
+class Value;
+using Values = std::vector<Value>;
+
+/// What a name or a member that does not exist evaluates to.
+struct Undefined {
+  std::string what;  ///< the message of the error if it is used
+};
+struct None {};
+
+struct ListData;
+struct DictData;
+struct NamespaceData;
+struct LoopData;
+struct Function;
+
+using TextRef = std::shared_ptr<const std::string>;
+using ListRef = std::shared_ptr<const ListData>;
+using DictRef = std::shared_ptr<const DictData>;
+using NamespaceRef = std::shared_ptr<NamespaceData>;
+using LoopRef = std::shared_ptr<const LoopData>;
+using FunctionRef = std::shared_ptr<const Function>;
+
+/// A value of a template, with the meaning it has in Python. Copies share what is large; only
+/// namespaces change.
+class Value {
+ public:
+  using Data = std::variant<Undefined, None, bool, std::int64_t, double, TextRef, ListRef, DictRef,
+                            NamespaceRef, LoopRef, FunctionRef>;
+
+  Value() = default;
+  Value(Undefined value) : data_(std::move(value)) {}
+  Value(None value) : data_(value) {}
+  Value(bool value) : data_(value) {}
+  Value(std::int64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}
+  Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
+  Value(std::string_view value) : Value(std::string(value)) {}
+  Value(const char* value) : Value(std::string(value)) {}
+  Value(ListRef value) : data_(std::move(value)) {}
+  Value(DictRef value) : data_(std::move(value)) {}
+  Value(NamespaceRef value) : data_(std::move(value)) {}
+  Value(LoopRef value) : data_(std::move(value)) {}
+  Value(FunctionRef value) : data_(std::move(value)) {}
+
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&data_);
+  }
+  /// The text of a string, or null.
+  const std::string* text() const {
+    const TextRef* ref = get<TextRef>();
+    return ref == nullptr ? nullptr : ref->get();
+  }
+  /// The items of a list or tuple, or null.
+  const Values* items() const;
+  /// The dict, or null.
+  const DictData* dict() const;
+  bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
+  const Data& data() const { return data_; }
+
+ private:
+  Data data_;
+};
+
+struct ListData {
+  Values items;
+  bool is_tuple = false;
+  std::int32_t nesting = 1;  ///< how many values lie within each other
+};
+
+/// Keys in the order of their insertion.
+struct DictData {
+  std::vector<std::pair<Value, Value>> items;
+  std::int32_t nesting = 1;
+
+  const Value* find(const Value& key) const;
+  const Value* find(std::string_view key) const;
+  void set(const Value& key, Value value);
+};
+
+struct NamespaceData {
+  std::map<std::string, Value, std::less<>> members;
+};
+
+/// The state of a loop, which its body knows as `loop`.
+struct LoopData {
+  ListRef items;
+  std::int64_t index = 0;
+};
+
+/// Errors: invalid if values would be nested deeper than 128 levels.
+Value make_list(Values items);
+Value make_tuple(Values items);
+Value make_dict(DictData dict);
+/// Errors: invalid if a number needs more than 64 bits.
+Value from_json(const Json& json);
+
+bool is_true(const Value& value);
+bool are_equal(const Value& a, const Value& b);
+
+/// What `str(value)` gives.
+std::string to_text(const Value& value);
+/// What `repr(value)` gives.
+std::string to_repr(const Value& value);
+/// The name of the type in Python: str, int, dict, NoneType and so on.
+std::string_view type_name(const Value& value);
+
+struct JsonStyle {
+  bool ascii_only = false;
+  bool sorted_keys = false;
+  std::string item_separator = ", ";
+  std::string key_separator = ": ";
+  std::optional<std::string> indent = {};  ///< of one level; none = all on one line
+};
+
+/// What `json.dumps(value)` gives.
+///
+/// Errors: invalid if a value has no form in JSON.
+std::string to_json(const Value& value, const JsonStyle& style);
+
+}  // namespace parhelion::text::jinja
