@@ -1,13 +1,14 @@
 #include "exec/cpu/kernels/matmul_blocking.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace parhelion::exec::cpu {
 namespace {
 
 constexpr std::int64_t kTermsPerThread = 1 << 15;  // fewer cost less than waking a thread
-constexpr std::int64_t kBlockRows = 1008;
-constexpr std::int64_t kBlockColumns = 512;
+constexpr std::int64_t kBlockRows = 1036;
+constexpr std::int64_t kBlockColumns = 1536;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;
@@ -28,24 +29,38 @@ std::int64_t pitch_of(std::int64_t tile_rows) {
   return tile_rows <= 4 ? 4 : ceil_div(tile_rows, 8) * 8;
 }
 
-// The grid of threads whose largest share is smallest; among equals the one that splits b most.
-void choose_grid(MatmulBlocking& blocking, std::int64_t threads) {
-  std::int64_t best = -1;
-  for (std::int64_t columns = threads; columns >= 1; --columns) {
-    const std::int64_t rows = threads / columns;
-    const std::int64_t share =
-        ceil_div(blocking.row_tiles, rows) * ceil_div(blocking.column_tiles, columns);
-    if (best >= 0 && share >= best) continue;
-    best = share;
-    blocking.row_threads = rows;
-    blocking.column_threads = columns;
-  }
-}
-
 // Tiles of the largest block that one thread's `tiles` fall into.
 std::int64_t block_tiles(std::int64_t tiles, std::int64_t threads, std::int64_t largest) {
-  const std::int64_t own = ceil_div(tiles, threads);
-  return std::min(own, largest);
+  return std::clamp<std::int64_t>(ceil_div(tiles, threads), 1, largest);
+}
+
+void set_grid(MatmulBlocking& blocking, std::int64_t rows, std::int64_t columns) {
+  const MatmulKernels& kernels = blocking.kernels;
+  blocking.row_threads = rows;
+  blocking.column_threads = columns;
+  blocking.block_rows = block_tiles(blocking.row_tiles, rows, kBlockRows / kernels.tile_rows);
+  blocking.block_columns =
+      block_tiles(blocking.column_tiles, columns, kBlockColumns / kernels.tile_columns);
+}
+
+// What one thread of a grid does: tiles first, then lines that it packs or reads again per block.
+std::pair<std::int64_t, std::int64_t> grid_cost(const MatmulBlocking& blocking) {
+  const std::int64_t rows = ceil_div(blocking.row_tiles, blocking.row_threads);
+  const std::int64_t columns = ceil_div(blocking.column_tiles, blocking.column_threads);
+  const std::int64_t row_blocks = ceil_div(rows, blocking.block_rows);
+  const std::int64_t column_blocks = ceil_div(columns, blocking.block_columns);
+  return {rows * columns, rows * blocking.tile_rows * column_blocks +
+                              columns * blocking.kernels.tile_columns * row_blocks};
+}
+
+// The grid of threads whose largest share costs least; among equals the one that splits b most.
+void choose_grid(MatmulBlocking& blocking, std::int64_t threads) {
+  MatmulBlocking trial = blocking;
+  set_grid(blocking, 1, threads);
+  for (std::int64_t columns = threads - 1; columns >= 1; --columns) {
+    set_grid(trial, threads / columns, columns);
+    if (grid_cost(trial) < grid_cost(blocking)) set_grid(blocking, threads / columns, columns);
+  }
 }
 
 }  // namespace
@@ -73,10 +88,6 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   }
   blocking.column_tiles = ceil_div(shape.n, kernels.tile_columns);
   choose_grid(blocking, useful_threads(shape));
-  blocking.block_rows =
-      block_tiles(blocking.row_tiles, blocking.row_threads, kBlockRows / kernels.tile_rows);
-  blocking.block_columns = block_tiles(blocking.column_tiles, blocking.column_threads,
-                                       kBlockColumns / kernels.tile_columns);
   const std::int64_t columns = blocking.block_columns * kernels.tile_columns;
   blocking.thin = shape.packed && blocking.row_tiles == 1;
   const std::int64_t depth = std::min(shape.k, kFoldDepth);

@@ -101,7 +101,31 @@ void multiply_tile_row(const MatmulProduct& product, const Block& block, Range r
   }
 }
 
-// Adds the terms of `depth` to the totals of the block.
+// Rounds the totals of `tiles` of the block's tile rows, which begin at `total`, into the output.
+void store_rows(const MatmulProduct& product, const Block& block, Range tiles, float* total) {
+  const MatmulArgs& args = *product.args;
+  const Range rows = rows_of(product, tiles);
+  const Range columns = columns_of(product, block.columns);
+  const std::int64_t output_bytes = ir::element(args.c.kind).block_bytes;
+  StoreArgs store{.total = total,
+                  .bias_kind = args.bias.kind,
+                  .output_kind = args.c.kind,
+                  .accumulate = args.c.mode == OutputMode::accumulate,
+                  .count = columns.size()};
+  if (args.bias.data != nullptr) {
+    store.bias = static_cast<const std::byte*>(args.bias.data) +
+                 columns.begin * ir::element(args.bias.kind).block_bytes;
+  }
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    store.output = static_cast<std::byte*>(args.c.data) +
+                   (row * args.c.row_stride + columns.begin) * output_bytes;
+    product.blocking.kernels.store(store);
+    store.total += total_pitch(product, block);
+  }
+}
+
+// Adds the terms of `depth` to the totals of the block. After the last terms, each tile row is
+// stored while its totals are still near.
 void multiply_terms(const MatmulProduct& product, const Scratch& scratch, const Block& block,
                     Range depth) {
   const MatmulBlocking& blocking = product.blocking;
@@ -118,6 +142,7 @@ void multiply_terms(const MatmulProduct& product, const Scratch& scratch, const 
     tile.a = scratch.a;
     for (std::int64_t row = group.begin; row < group.end; ++row) {
       multiply_tile_row(product, block, rows_of(product, {row, row + 1}), tile, b);
+      if (depth.end == product.k) store_rows(product, block, {row, row + 1}, tile.total);
       tile.a = static_cast<const std::byte*>(tile.a) + blocking.a_panel_bytes;
       tile.total += blocking.tile_rows * tile.total_pitch;
     }
@@ -147,40 +172,17 @@ void multiply_thin_block(const MatmulProduct& product, const Scratch& scratch, c
     }
     tile.total += blocking.kernels.tile_columns;
   }
-}
-
-void store_block(const MatmulProduct& product, const Scratch& scratch, const Block& block) {
-  const MatmulArgs& args = *product.args;
-  const Range rows = rows_of(product, block.rows);
-  const Range columns = columns_of(product, block.columns);
-  const std::int64_t output_bytes = ir::element(args.c.kind).block_bytes;
-  StoreArgs store{.total = scratch.total,
-                  .bias_kind = args.bias.kind,
-                  .output_kind = args.c.kind,
-                  .accumulate = args.c.mode == OutputMode::accumulate,
-                  .count = columns.size()};
-  if (args.bias.data != nullptr) {
-    store.bias = static_cast<const std::byte*>(args.bias.data) +
-                 columns.begin * ir::element(args.bias.kind).block_bytes;
-  }
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    store.output = static_cast<std::byte*>(args.c.data) +
-                   (row * args.c.row_stride + columns.begin) * output_bytes;
-    product.blocking.kernels.store(store);
-    store.total += total_pitch(product, block);
-  }
+  store_rows(product, block, block.rows, scratch.total);
 }
 
 void multiply_block(const MatmulProduct& product, const Scratch& scratch, const Block& block) {
   if (product.k == 0) {
     std::memset(scratch.total, 0, static_cast<std::size_t>(product.blocking.total_bytes));
-  } else if (product.blocking.thin) {
-    multiply_thin_block(product, scratch, block);
-  } else {
-    for (std::int64_t begin = 0; begin < product.k; begin += kFoldDepth)
-      multiply_terms(product, scratch, block, {begin, std::min(begin + kFoldDepth, product.k)});
+    return store_rows(product, block, block.rows, scratch.total);
   }
-  store_block(product, scratch, block);
+  if (product.blocking.thin) return multiply_thin_block(product, scratch, block);
+  for (std::int64_t begin = 0; begin < product.k; begin += kFoldDepth)
+    multiply_terms(product, scratch, block, {begin, std::min(begin + kFoldDepth, product.k)});
 }
 
 }  // namespace
