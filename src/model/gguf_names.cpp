@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace parhelion::model {
@@ -35,8 +36,7 @@ constexpr std::array<NamePair, 11> kLayerNames = {{
 
 constexpr std::string_view kLayerPrefix = "model.layers.";
 
-template <std::size_t count>
-std::string_view renamed_module(const std::array<NamePair, count>& names, std::string_view module) {
+std::string_view renamed_module(std::span<const NamePair> names, std::string_view module) {
   const auto found = std::find_if(names.begin(), names.end(),
                                   [module](const NamePair& pair) { return pair.first == module; });
   ensure(found != names.end(), ErrorKind::bug, "gguf names: no name for module '{}'", module);

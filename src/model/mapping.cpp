@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace parhelion::model {
 namespace {
@@ -18,10 +19,11 @@ std::optional<std::int64_t> rotated_head_count(const Model& model, std::string_v
 
 /// From GGUF's tensor to the parameter `name`.
 state::Mapper gguf_leaf(const Model& model, const std::string& name) {
-  const state::Mapper rename = state::Rename{gguf_name(name), name};
+  state::Mapper rename = state::Rename{gguf_name(name), name};
   const std::optional<std::int64_t> heads = rotated_head_count(model, name);
   if (!heads || model.gguf_rope_rows == state::RopeLayout::half) return rename;
-  return state::Sequential{{rename, state::RopeRows{name, *heads, state::RopeLayout::half}}};
+  return state::Sequential{
+      {std::move(rename), state::RopeRows{name, *heads, state::RopeLayout::half}}};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ const Recipe& recipe_named(std::string_view name, std::string_view where) {
                                   [name](const Recipe& recipe) { return recipe.name == name; });
   if (found != kRecipes.end()) return *found;
   std::vector<std::string_view> known;
+  known.reserve(kRecipes.size());
   for (const Recipe& recipe : kRecipes) known.push_back(recipe.name);
   fail(ErrorKind::unsupported, "{} is \"{}\", expected one of {}", where, name,
        fmt::join(known, ", "));
