@@ -4,6 +4,7 @@
 #include "ir/expect_error.h"
 #include "ir/passes/instantiate.h"
 #include "ir/transformer_program.h"
+#include "ir/verify.h"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,15 @@ TEST(Instantiate, ReplacesSymbolsOfAttributesAndViews) {
   const Program instance = instantiate(program, train_capacities());
   EXPECT_EQ(instance.ops[0].op, Op(Reshape{{2, 16}}));
   EXPECT_EQ(instance.ops[0].inputs[0].shape, (Shape{16, 2}));
+}
+
+TEST(Instantiate, ReplacesSymbolsOfInits) {
+  Program program;
+  Builder builder(program);
+  builder.constant("ones", Fill{.value = 1.0, .shape = {Symbol::tokens, 2}});
+  const Program instance = instantiate(program, train_capacities());
+  EXPECT_EQ(*instance.buffers[0].init, Op(Fill{.value = 1.0, .shape = {16, 2}}));
+  EXPECT_NO_THROW(verify(instance));
 }
 
 TEST(Instantiate, NeedsEverySymbolOfTheProgram) {
