@@ -14,12 +14,12 @@ namespace parhelion::serve {
 /// What a user asks for. Values that are not set are the contract's; set ones are clamped to the
 /// contract's ranges.
 struct Request {
-  std::vector<std::int32_t> prompt;
+  std::vector<std::int32_t> prompt = {};
   std::int64_t max_tokens = 0;
-  std::optional<double> temperature;
-  std::optional<double> top_k;
-  std::optional<double> top_p;
-  std::optional<double> min_p;
+  std::optional<double> temperature = {};
+  std::optional<double> top_k = {};
+  std::optional<double> top_p = {};
+  std::optional<double> min_p = {};
   std::uint64_t seed = 0;
 };
 

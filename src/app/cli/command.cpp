@@ -7,11 +7,19 @@
 
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <thread>
 
 namespace parhelion::app {
+namespace {
+
+std::string read_stream(std::istream& stream) {
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -29,8 +37,12 @@ ir::Kind kind_of(const RunOptions& options) {
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  if (!path.empty() && path != "-") return read_file(path);
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  if (path.empty() || path == "-") return read_stream(std::cin);
+  if (!std::filesystem::is_fifo(path) && !std::filesystem::is_character_file(path))
+    return read_file(path);
+  std::ifstream pipe(path);
+  ensure(pipe.is_open(), ErrorKind::invalid, "{}: cannot open", path.string());
+  return read_stream(pipe);
 }
 
 std::vector<std::int32_t> parse_ids(std::string_view text, std::string_view where) {

@@ -29,7 +29,7 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 ir::Kind kind_of(const RunOptions& options);
 
-/// A whole file, or standard input where `path` is empty or "-". Errors: invalid.
+/// A whole file or pipe, or standard input where `path` is empty or "-". Errors: invalid.
 std::string read_text(const std::filesystem::path& path);
 
 /// Integers separated by white space. Errors: invalid, naming `where` and the word.

@@ -1,0 +1,143 @@
+#include "base/file.h"
+#include "base/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace parhelion::app {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int code = -1;
+  std::string output;  ///< standard output and errors together
+};
+
+/// Runs the program as a user does, as a line of Bash.
+Outcome run(const std::string& arguments) {
+  const std::filesystem::path script =
+      std::filesystem::path(testing::TempDir()) / ("command_" + std::to_string(::getpid()) + ".sh");
+  AtomicFile file(script);
+  file.write(std::string("'") + PARHELION_BINARY + "' " + arguments + " 2>&1\n");
+  file.commit();
+  const std::string line = "bash " + script.string();
+  FILE* pipe = ::popen(line.c_str(), "r");
+  Outcome outcome;
+  std::array<char, 4096> buffer;
+  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    outcome.output.append(buffer.data(), count);
+  }
+  const int status = ::pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+std::string tiny() { return std::string("'") + PARHELION_TEST_DATA + "/model/llama_tiny' "; }
+
+std::size_t length_of(const Json& object, std::string_view key) {
+  return object.find(key)->as_array(key).size();
+}
+
+TEST(Command, GenerateWritesTheDocumentedObject) {
+  const Outcome outcome =
+      run("generate " + tiny() +
+          "--prompt 'the sun' --max-tokens 5 --temperature 0 --dtype f32 --threads 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const Json object = parse_json(outcome.output, "output");
+  EXPECT_GT(length_of(object, "prompt_ids"), 0u);
+  EXPECT_EQ(length_of(object, "ids"), length_of(object, "logprobs"));
+  EXPECT_TRUE(object.find("text")->is_string());
+  EXPECT_TRUE(object.find("finish_reason")->is_string());
+  for (const char* key :
+       {"load_seconds", "prefill_tokens_per_second", "decode_tokens_per_second"}) {
+    EXPECT_TRUE(object.find("timing")->find(key)->is_number()) << key;
+  }
+}
+
+TEST(Command, ScoreWritesNullFirstAndEqualBitsThroughEveryProgram) {
+  const std::string ids = testing::TempDir() + "/ids";
+  AtomicFile file(ids);
+  file.write("1 2 3\n40 50 60 7");
+  file.commit();
+  const std::string base =
+      "score " + tiny() + "--ids-file " + ids + " --threads 1 --json --through ";
+  const Outcome train = run(base + "train");
+  ASSERT_EQ(train.code, 0) << train.output;
+  const Json object = parse_json(train.output, "output");
+  EXPECT_EQ(length_of(object, "ids"), 7u);
+  EXPECT_EQ(length_of(object, "logprobs"), 7u);
+  EXPECT_TRUE(object.find("logprobs")->as_array("logprobs").front().is_null());
+  for (const char* through : {"prefill", "decode", "chunks=3"}) {
+    EXPECT_EQ(run(base + through).output, train.output) << through;
+  }
+}
+
+TEST(Command, TokenizeAndDecodeAreInverse) {
+  const Outcome ids = run("tokenize " + tiny() + "<<< 'the sun rose'");
+  ASSERT_EQ(ids.code, 0) << ids.output;
+  const Outcome text = run("tokenize " + tiny() + "--decode <<< '" + ids.output + "'");
+  EXPECT_EQ(text.output, "the sun rose\n");
+}
+
+TEST(Command, ExplainPrintsProgramKernelsCostAndMemory) {
+  const Outcome outcome = run("explain " + tiny() + "--tokens 4 --threads 1");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* part : {"model.layers.0.self_attn.q_proj.weight", "matmul.packed",
+                           "paged_attention", "flops", "transient"}) {
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+  }
+}
+
+TEST(Command, VersionAndHelpSucceed) {
+  EXPECT_THAT(run("--version").output, HasSubstr("parhelion 0."));
+  const Outcome help = run("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* command : {"generate", "score", "tokenize", "explain"})
+    EXPECT_THAT(help.output, HasSubstr(command));
+}
+
+/// A command line that a user may get wrong, and what the answer must say.
+struct BadInput {
+  std::string arguments;
+  std::string message;
+};
+
+class CommandRefuses : public testing::TestWithParam<BadInput> {};
+
+TEST_P(CommandRefuses, WithCodeTwoAndTheReason) {
+  const Outcome outcome = run(GetParam().arguments);
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, CommandRefuses,
+    testing::Values(
+        BadInput{"generate /none --prompt x", "/none: is missing"},
+        BadInput{"generate " + tiny(), "prompt"},
+        BadInput{"generate " + tiny() + "--prompt x --chat y", "prompt"},
+        BadInput{"generate " + tiny() + "--prompt ''",
+                 "prompt: is empty, expected at least one token"},
+        BadInput{"generate " + tiny() + "--prompt x --temperature -3",
+                 "temperature: is -3, expected 0 to"},
+        BadInput{"generate " + tiny() + "--prompt x --dtype f8", "--dtype"},
+        BadInput{"generate " + tiny() + "--prompt x --threads 0", "--threads"},
+        BadInput{"generate " + tiny() + "--prompt \"$(printf 'a\\377b')\"", "UTF-8"},
+        BadInput{"generate " + tiny() + "--prompt \"$(seq -s ' ' 2000)\"", "the context holds 512"},
+        BadInput{"score " + tiny() + "--ids-file /dev/null", "expected at least 2"},
+        BadInput{"score " + tiny() + "--ids-file <(echo 1 x)", "'x' is no token id"},
+        BadInput{"score " + tiny() + "--through sideways < /dev/null", "--through: is 'sideways'"},
+        BadInput{"tokenize " + tiny() + "--decode <<< '999999'", "999999"},
+        BadInput{"tokenize /dev/null", "/dev/null"}, BadInput{"fly", ""},
+        BadInput{"", "subcommand"}));
+
+}  // namespace
+}  // namespace parhelion::app
