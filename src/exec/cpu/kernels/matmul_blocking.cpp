@@ -9,6 +9,7 @@ namespace {
 constexpr std::int64_t kTermsPerThread = 1 << 15;  // fewer cost less than waking a thread
 constexpr std::int64_t kBlockRows = 1036;
 constexpr std::int64_t kBlockColumns = 1536;
+constexpr std::int64_t kThinRows = 64;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;
@@ -89,9 +90,10 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   blocking.column_tiles = ceil_div(shape.n, kernels.tile_columns);
   choose_grid(blocking, useful_threads(shape));
   const std::int64_t columns = blocking.block_columns * kernels.tile_columns;
-  blocking.thin = shape.packed && blocking.row_tiles == 1;
+  blocking.thin = shape.packed && shape.m <= kThinRows;
   const std::int64_t depth = std::min(shape.k, kFoldDepth);
-  blocking.group_rows = std::min(blocking.block_rows, kPanelsPerPack);
+  blocking.group_rows =
+      blocking.thin ? blocking.block_rows : std::min(blocking.block_rows, kPanelsPerPack);
   blocking.a_pitch = pitch_of(blocking.tile_rows);
   blocking.a_panel_bytes = align(4 * blocking.a_pitch * (blocking.thin ? shape.k : depth));
   blocking.a_bytes = blocking.group_rows * blocking.a_panel_bytes;

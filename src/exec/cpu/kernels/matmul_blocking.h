@@ -27,12 +27,13 @@ std::int64_t pieces(Range whole, std::int64_t largest);
 ///
 /// Each thread owns a rectangle of tiles. It walks it in blocks, whose totals stay in its workspace
 /// while the terms pass: per 256 terms one block of b (in the second cache), and one tile row of a
-/// (in the first).
+/// (in the first). Few rows on a packed b go the other way: each panel of b meets all of them at
+/// once.
 struct MatmulBlocking {
   MatmulKernels kernels;
   bool dot = false;            // a is packed as pairs
   bool pairs = false;          // b is packed as pairs
-  bool thin = false;           // b is packed and the rows are few: a is packed over all terms
+  bool thin = false;           // few rows on a packed b: a is packed over all terms, b read once
   std::int64_t tile_rows = 0;  // of every tile but the last: tiles are nearly equal
   std::int64_t row_tiles = 0;
   std::int64_t column_tiles = 0;

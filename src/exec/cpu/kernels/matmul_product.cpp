@@ -149,28 +149,39 @@ void multiply_terms(const MatmulProduct& product, const Scratch& scratch, const 
   }
 }
 
-// One tile row on a packed b: a single pass over its memory, from first to last byte.
+// One tile row against one panel of a packed b, all terms.
+void multiply_panel(const MatmulProduct& product, TileFunction multiply, TileArgs tile) {
+  const MatmulBlocking& blocking = product.blocking;
+  const std::int64_t a_step = 4 * blocking.a_pitch * (blocking.dot ? kFoldDepth / 2 : kFoldDepth);
+  for (std::int64_t begin = 0; begin < product.k; begin += kFoldDepth) {
+    tile.depth = std::min(kFoldDepth, product.k - begin);
+    tile.first = begin == 0;
+    multiply(tile);
+    tile.a = static_cast<const std::byte*>(tile.a) + a_step;
+    tile.b = static_cast<const std::byte*>(tile.b) +
+             panel_bytes(blocking.kernels, blocking.pairs, tile.depth);
+  }
+}
+
+// Few rows on a packed b: a single pass over its memory, from first to last byte.
 void multiply_thin_block(const MatmulProduct& product, const Scratch& scratch, const Block& block) {
   const MatmulBlocking& blocking = product.blocking;
   const Range whole{0, product.k};
   pack_left(product, scratch, block.rows, whole);
-  const TileFunction multiply = tile_function(blocking, rows_of(product, block.rows).size());
-  const std::int64_t a_step = 4 * blocking.a_pitch * (blocking.dot ? kFoldDepth / 2 : kFoldDepth);
-  TileArgs tile{.a_pitch = blocking.a_pitch,
-                .b = right_panels(product, scratch, block.columns, whole).first,
-                .total = scratch.total,
-                .total_pitch = total_pitch(product, block)};
+  const RightPanels b = right_panels(product, scratch, block.columns, whole);
+  const std::int64_t pitch = total_pitch(product, block);
   for (std::int64_t j = 0; j < block.columns.size(); ++j) {
-    tile.a = scratch.a;
-    for (std::int64_t begin = 0; begin < product.k; begin += kFoldDepth) {
-      tile.depth = std::min(kFoldDepth, product.k - begin);
-      tile.first = begin == 0;
-      multiply(tile);
-      tile.a = static_cast<const std::byte*>(tile.a) + a_step;
-      tile.b = static_cast<const std::byte*>(tile.b) +
-               panel_bytes(blocking.kernels, blocking.pairs, tile.depth);
+    for (std::int64_t i = 0; i < block.rows.size(); ++i) {
+      const std::int64_t row = block.rows.begin + i;
+      const TileArgs tile{.a = scratch.a + i * blocking.a_panel_bytes,
+                          .a_pitch = blocking.a_pitch,
+                          .b = b.first + j * b.distance,
+                          .total = scratch.total + i * blocking.tile_rows * pitch +
+                                   j * blocking.kernels.tile_columns,
+                          .total_pitch = pitch};
+      multiply_panel(product, tile_function(blocking, rows_of(product, {row, row + 1}).size()),
+                     tile);
     }
-    tile.total += blocking.kernels.tile_columns;
   }
   store_rows(product, block, block.rows, scratch.total);
 }
