@@ -6,8 +6,8 @@
 
 namespace parhelion::text {
 
-/// Walks through a large JSON text without building values. The text must be valid UTF-8 and
-/// outlive the cursor.
+/// Walks through a large JSON text without building values. The text must outlive the cursor;
+/// strings are valid UTF-8 where the text is.
 ///
 /// Errors: every member reports corrupt, with `where` and the byte offset, where the text is not
 /// what it asks for.

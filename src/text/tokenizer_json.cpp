@@ -2,11 +2,11 @@
 #include "base/json.h"
 #include "text/json_cursor.h"
 #include "text/tokenizer_parts.h"
-#include "text/utf8.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,19 +19,56 @@ constexpr std::string_view kModel = "tokenizer.json: model";
 /// The texts of an object's members, by key.
 using RawMembers = std::map<std::string, std::string_view, std::less<>>;
 
-RawMembers read_raw_members(std::string_view text, std::string_view where,
-                            std::initializer_list<std::string_view> known) {
-  RawMembers members;
-  JsonCursor cursor(text, where);
+constexpr std::string_view kFileMembers[] = {
+    "version",       "truncation",     "padding", "added_tokens", "normalizer",
+    "pre_tokenizer", "post_processor", "decoder", "model",
+};
+constexpr std::string_view kModelMembers[] = {
+    "type",
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+    "vocab",
+    "merges",
+};
+
+/// The members of the file and of its model, cut in one pass.
+struct TokenizerSections {
+  RawMembers file;
+  RawMembers model;
+};
+
+/// A place for the text of a member, which must be known and new.
+std::string_view& add_member(RawMembers& members, std::string_view key,
+                             std::span<const std::string_view> known, std::string_view where) {
+  ensure(std::find(known.begin(), known.end(), key) != known.end(), ErrorKind::unsupported,
+         "{}: member '{}' is not supported", where, key);
+  const auto [place, is_new] = members.emplace(std::string(key), std::string_view());
+  ensure(is_new, ErrorKind::corrupt, "{}: key '{}' is repeated", where, key);
+  return place->second;
+}
+
+TokenizerSections cut_sections(std::string_view json) {
+  TokenizerSections sections;
+  JsonCursor cursor(json, kFile);
+  const auto cut_model_member = [&](std::string_view key) {
+    std::string_view& text = add_member(sections.model, key, kModelMembers, kModel);
+    text = cursor.raw_value();
+  };
   cursor.object([&](std::string_view key) {
-    ensure(std::find(known.begin(), known.end(), key) != known.end(), ErrorKind::unsupported,
-           "{}: member '{}' is not supported", where, key);
-    const std::string name(key);
-    const bool is_new = members.emplace(name, cursor.raw_value()).second;
-    ensure(is_new, ErrorKind::corrupt, "{}: key '{}' is repeated", where, name);
+    std::string_view& text = add_member(sections.file, key, kFileMembers, kFile);
+    if (key == "model") {
+      cursor.object(cut_model_member);
+    } else {
+      text = cursor.raw_value();
+    }
   });
   cursor.finish();
-  return members;
+  return sections;
 }
 
 /// A member as a value; null if it is absent.
@@ -119,11 +156,7 @@ struct MissingByteRules {
   bool unknown_missing = false;  ///< the unknown token is named but not in the vocabulary
 };
 
-MissingByteRules read_model(std::string_view text, TokenizerModel& model) {
-  const RawMembers members = read_raw_members(
-      text, kModel,
-      {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-       "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
+MissingByteRules read_model(const RawMembers& members, TokenizerModel& model) {
   check_model_settings(members);
   model.ignores_merges = read_model_flag(members, "ignore_merges");
   model.fuses_unknown = read_model_flag(members, "fuse_unk");
@@ -181,19 +214,14 @@ void refuse_truncation(const RawMembers& members) {
 }  // namespace
 
 Tokenizer load_tokenizer_json(std::string_view json, std::string_view config) {
-  const std::size_t invalid = find_invalid_utf8(json);
-  ensure(invalid == std::string_view::npos, ErrorKind::corrupt, "{}: byte {} is no UTF-8", kFile,
-         invalid);
-  const RawMembers members =
-      read_raw_members(json, kFile,
-                       {"version", "truncation", "padding", "added_tokens", "normalizer",
-                        "pre_tokenizer", "post_processor", "decoder", "model"});
+  const TokenizerSections sections = cut_sections(json);
+  const RawMembers& members = sections.file;
   refuse_truncation(members);
   auto model = std::make_shared<TokenizerModel>();
   model->normalizes_nfc = reads_as_nfc(read_member(members, "normalizer", kFile));
   model->stages = read_pre_tokenizer(read_member(members, "pre_tokenizer", kFile));
   check_decoder(read_member(members, "decoder", kFile));
-  const MissingByteRules rules = read_model(need_raw(members, "model", kFile), *model);
+  const MissingByteRules rules = read_model(sections.model, *model);
   const Json added = read_member(members, "added_tokens", kFile);
   complete_model(*model, added.is_null() ? std::vector<AddedToken>() : read_added_tokens(added),
                  "tokenizer.json: added_tokens");

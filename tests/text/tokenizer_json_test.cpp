@@ -113,7 +113,7 @@ TEST(TokenizerJson, RefusesFilesThatBreakTheFormat) {
   expect({.vocab = R"({"a":0,})"}, "is not a value");
   expect({.vocab = R"({"\ud800":0})"}, "is not a pair of surrogates");
   expect({.vocab = "{\"a\n\":0}"}, "is not allowed in a string");
-  expect({.vocab = "{\"a\xff\":0}"}, "tokenizer.json: byte");
+  expect({.vocab = "{\"a\xff\":0}"}, "vocab: token 0 has no UTF-8 at byte 1");
   expect({.merges = R"(["a c"])"}, "merge 'a c' needs a token which is not in the vocabulary");
   expect({.merges = R"(["b a"])"}, "merge 'b a' needs a token which is not in the vocabulary");
   expect({.merges = R"(["ab"])"}, "merge 'ab' is no pair with one space between");
