@@ -62,6 +62,14 @@ TEST(Command, GenerateWritesTheDocumentedObject) {
   }
 }
 
+TEST(Command, ChatAnswersThroughTheModelsTemplate) {
+  const Outcome outcome =
+      run("generate " + tiny() +
+          "--chat 'What is a parhelion?' --max-tokens 40 --temperature 0 --dtype f32 --threads 1");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("parhelion"));
+}
+
 TEST(Command, ScoreWritesNullFirstAndEqualBitsThroughEveryProgram) {
   const std::string ids = testing::TempDir() + "/ids";
   AtomicFile file(ids);

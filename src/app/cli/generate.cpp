@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
+#include "text/chat_template.h"
 #include "text/detokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -68,11 +69,32 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
   return loaded;
 }
 
+std::optional<std::string> text_of(const text::Tokenizer& tokenizer,
+                                   std::optional<text::TokenId> id) {
+  if (!id) return std::nullopt;
+  return std::string(tokenizer.token_bytes(*id));
+}
+
+/// The message as the model's chat template frames it, up to where the answer begins.
+std::string chat_prompt(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
+  const std::optional<std::string> source = load_chat_template(options.run.model);
+  ensure(source.has_value(), ErrorKind::invalid,
+         "{}: has no chat template, expected one for --chat", options.run.model.string());
+  const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", options.chat}}};
+  return text::ChatTemplate(*source).render(
+      messages, {.add_generation_prompt = true,
+                 .bos_token = text_of(tokenizer, tokenizer.special_ids().bos),
+                 .eos_token = text_of(tokenizer, tokenizer.special_ids().eos)});
+}
+
+std::string prompt_text(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
+  if (!options.chat.empty()) return chat_prompt(options, tokenizer);
+  return options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
+}
+
 std::vector<std::int32_t> prompt_ids(const GenerateOptions& options,
                                      const text::Tokenizer& tokenizer) {
-  const std::string prompt =
-      options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
-  return tokenizer.encode(prompt,
+  return tokenizer.encode(prompt_text(options, tokenizer),
                           {.frame = tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none});
 }
 
