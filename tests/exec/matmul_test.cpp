@@ -74,7 +74,7 @@ TEST(Matmul, KeepsTheFoldForAForwardLinearInFloat) {
 }
 
 TEST(Matmul, KeepsTheFoldForAPackedLinearInFloat) {
-  expect_contract_at_every_shape({.packed = true, .num_threads = 2});
+  expect_contract_at_every_shape({.packed = true, .num_threads = 5});
 }
 
 TEST(Matmul, KeepsTheFoldForAPackedLinearInBf16) {
@@ -99,7 +99,7 @@ TEST(Matmul, KeepsTheFoldForAnInputGradient) {
 
 TEST(Matmul, KeepsTheFoldForAWeightGradient) {
   expect_contract_at_every_shape(
-      {.a_transposed = true, .b_transposed = false, .accumulate = true, .num_threads = 2});
+      {.a_transposed = true, .b_transposed = false, .accumulate = true, .num_threads = 3});
   expect_contract_at_every_shape({.a = Kind::bf16,
                                   .b = Kind::bf16,
                                   .a_transposed = true,

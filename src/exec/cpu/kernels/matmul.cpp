@@ -77,12 +77,12 @@ void matmul(const MatmulArgs& args) {
   check_shape(shape);
   const MatmulProduct product{
       .args = &args, .blocking = matmul_blocking(shape), .m = shape.m, .n = shape.n, .k = shape.k};
-  const std::int64_t threads = product.blocking.threads();
+  const auto threads = static_cast<int>(product.blocking.threads());
   check_args(args, threads * product.blocking.thread_bytes());
   if (shape.m == 0 || shape.n == 0) return;
   if (threads == 1) return multiply_share(product, 0);
-#pragma omp parallel for schedule(static) num_threads(static_cast <int>(threads))
-  for (std::int64_t index = 0; index < threads; ++index) multiply_share(product, index);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int index = 0; index < threads; ++index) multiply_share(product, index);
 }
 
 std::string_view matmul_numerics(Tier tier, ir::Kind a, ir::Kind b) {
