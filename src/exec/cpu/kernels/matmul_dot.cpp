@@ -27,38 +27,37 @@ inline void fold(__m512 sum, bool first, float* total) {
   _mm512_store_ps(total, first ? sum : _mm512_add_ps(_mm512_load_ps(total), sum));
 }
 
-// y[r, 0..31] (+)= sum over pairs p of a[p, r] . b[p, 0..31], in 2 * kRows registers.
-template <int kRows>
+// y[r, 0..31] (+)= sum over pairs p of a[p, r] . b[p, 0..31], in 2 * Rows registers.
+template <int Rows>
 void dot_tile(const TileArgs& args) {
   const auto* a = static_cast<const std::int32_t*>(args.a);  // [pairs, a_pitch]
   const auto* b = static_cast<const std::int32_t*>(args.b);  // [pairs, 32]
-  __m512 left_sums[std::size_t{kRows}];
-  __m512 right_sums[std::size_t{kRows}];
+  __m512 left_sums[std::size_t{Rows}];
+  __m512 right_sums[std::size_t{Rows}];
 #pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r) left_sums[r] = right_sums[r] = _mm512_setzero_ps();
+  for (int r = 0; r < Rows; ++r) left_sums[r] = right_sums[r] = _mm512_setzero_ps();
   const std::int64_t pairs = (args.depth + 1) / 2;
   for (std::int64_t p = 0; p < pairs; ++p, a += args.a_pitch, b += 2 * kDotLanes) {
     const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b));
     const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + kDotLanes));
 #pragma GCC unroll 14
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
       const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_epi32(a[r]));
       left_sums[r] = _mm512_dpbf16_ps(left_sums[r], pair, left);
       right_sums[r] = _mm512_dpbf16_ps(right_sums[r], pair, right);
     }
   }
 #pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < Rows; ++r) {
     float* total = args.total + r * args.total_pitch;
     fold(left_sums[r], args.first, total);
     fold(right_sums[r], args.first, total + kDotLanes);
   }
 }
 
-template <int... kRows>
-constexpr std::array<TileFunction, sizeof...(kRows)> dot_table(
-    std::integer_sequence<int, kRows...>) {
-  return {&dot_tile<kRows + 1>...};
+template <int... Rows>
+constexpr std::array<TileFunction, sizeof...(Rows)> dot_table(std::integer_sequence<int, Rows...>) {
+  return {&dot_tile<Rows + 1>...};
 }
 
 constexpr auto kDotTiles = dot_table(std::make_integer_sequence<int, kDotRows>());

@@ -39,11 +39,11 @@ struct LineSource {
   std::int64_t line_bytes;
   std::int64_t count;
 
-  // kCount lines from `line` on, of which those past the last repeat it.
-  template <std::size_t kCount>
-  HWY_INLINE Lines<kCount> from(std::int64_t line) const {
-    Lines<kCount> lines;
-    for (std::size_t i = 0; i < kCount; ++i) {
+  // Count lines from `line` on, of which those past the last repeat it.
+  template <std::size_t Count>
+  HWY_INLINE Lines<Count> from(std::int64_t line) const {
+    Lines<Count> lines;
+    for (std::size_t i = 0; i < Count; ++i) {
       const std::int64_t index = HWY_MIN(line + static_cast<std::int64_t>(i), count - 1);
       lines.at[i] = first + index * line_bytes;
     }
@@ -51,20 +51,20 @@ struct LineSource {
   }
 };
 
-// Packs kCount lines over `steps` steps of one cell, and asks for the lines that come next.
-template <std::size_t kCount, class Sink>
+// Packs Count lines over `steps` steps of one cell, and asks for the lines that come next.
+template <std::size_t Count, class Sink>
 HWY_INLINE void pack_line_group(const LineSource& source, const Panel& panel, std::int64_t line,
                                 std::int64_t steps, const Sink& sink) {
-  constexpr auto kLines = static_cast<std::int64_t>(kCount);
-  const auto lines = source.from<kCount>(panel.first_line + line);
-  const auto next = source.from<kCount>(panel.first_line + line + kLines);
+  constexpr auto kLines = static_cast<std::int64_t>(Count);
+  const auto lines = source.from<Count>(panel.first_line + line);
+  const auto next = source.from<Count>(panel.first_line + line + kLines);
   std::int64_t begin = 0;
   for (; begin + kVisit <= steps; begin += kVisit) {
     for (const std::byte* at : next.at) hwy::Prefetch(at + 4 * begin);
     pack_visit(lines, begin, line, sink);
   }
   for (; begin < steps; ++begin) {
-    for (std::size_t i = 0; i < kCount; ++i)
+    for (std::size_t i = 0; i < Count; ++i)
       sink.put_one(begin, line + static_cast<std::int64_t>(i), load_cell(lines.at[i] + 4 * begin));
   }
 }
@@ -108,18 +108,16 @@ struct FloatRow {
   HWY_INLINE std::uint32_t one(std::int64_t line) const { return at[line]; }
 };
 
-// bf16 bits moved up by kShift: f32 values, or pairs that have no second element.
-template <int kShift>
+// bf16 bits moved up by Shift: f32 values, or pairs that have no second element.
+template <int Shift>
 struct HalfRow {
   const std::uint16_t* at;
   template <class D>
   HWY_INLINE hn::Vec<D> many(D d, std::int64_t line) const {
-    return hn::ShiftLeft<kShift>(
+    return hn::ShiftLeft<Shift>(
         hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint16_t, D>(), at + line)));
   }
-  HWY_INLINE std::uint32_t one(std::int64_t line) const {
-    return std::uint32_t{at[line]} << kShift;
-  }
+  HWY_INLINE std::uint32_t one(std::int64_t line) const { return std::uint32_t{at[line]} << Shift; }
 };
 
 // Pairs of bf16 from two rows.

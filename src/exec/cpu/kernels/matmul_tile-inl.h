@@ -31,9 +31,9 @@ struct TileTerms {
   TileVector at[kTileVectors];
 };
 
-template <int kRows>
+template <int Rows>
 struct TileSums {
-  TileTerms rows[std::size_t{kRows}];
+  TileTerms rows[std::size_t{Rows}];
 };
 
 // The vectors that `load(offset)` gives, side by side.
@@ -46,10 +46,10 @@ HWY_INLINE TileTerms load_terms(LoadVector load) {
 }
 
 // The next term of every chain: sums[r] += a[r] * b.
-template <int kRows>
-HWY_INLINE void add_term(TileSums<kRows>& sums, const float* a, const TileTerms& b) {
+template <int Rows>
+HWY_INLINE void add_term(TileSums<Rows>& sums, const float* a, const TileTerms& b) {
 #pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < Rows; ++r) {
     const TileVector factor = hn::Set(TileTag(), a[r]);
 #pragma GCC unroll 4
     for (int j = 0; j < kTileVectors; ++j)
@@ -57,19 +57,19 @@ HWY_INLINE void add_term(TileSums<kRows>& sums, const float* a, const TileTerms&
   }
 }
 
-template <int kRows>
-HWY_INLINE void clear(TileSums<kRows>& sums) {
+template <int Rows>
+HWY_INLINE void clear(TileSums<Rows>& sums) {
 #pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < Rows; ++r)
     sums.rows[r] = load_terms([](std::int64_t) { return hn::Zero(TileTag()); });
 }
 
 // total (+)= sums
-template <int kRows>
-HWY_INLINE void fold(const TileSums<kRows>& sums, const TileArgs& args) {
+template <int Rows>
+HWY_INLINE void fold(const TileSums<Rows>& sums, const TileArgs& args) {
   const TileTag d;
 #pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < Rows; ++r) {
     float* total = args.total + r * args.total_pitch;
 #pragma GCC unroll 4
     for (int j = 0; j < kTileVectors; ++j) {
@@ -94,22 +94,22 @@ HWY_INLINE TileTerms load_halves(const std::uint32_t* pairs, std::int64_t k) {
   });
 }
 
-template <int kRows>
+template <int Rows>
 void float_tile(const TileArgs& args) {
   const auto* a = static_cast<const float*>(args.a);  // [depth, a_pitch]
   const auto* b = static_cast<const float*>(args.b);  // [depth, kTileColumns]
-  TileSums<kRows> sums;
+  TileSums<Rows> sums;
   clear(sums);
   for (std::int64_t k = 0; k < args.depth; ++k, a += args.a_pitch, b += kTileColumns)
     add_term(sums, a, load_floats(b));
   fold(sums, args);
 }
 
-template <int kRows>
+template <int Rows>
 void wide_tile(const TileArgs& args) {
   const auto* a = static_cast<const float*>(args.a);          // [depth, a_pitch]
   const auto* b = static_cast<const std::uint32_t*>(args.b);  // [depth / 2, kTileColumns]
-  TileSums<kRows> sums;
+  TileSums<Rows> sums;
   clear(sums);
   // One term a turn: with two, the compiler runs out of registers.
   for (std::int64_t k = 0; k < args.depth; ++k, a += args.a_pitch)
@@ -117,16 +117,16 @@ void wide_tile(const TileArgs& args) {
   fold(sums, args);
 }
 
-template <int... kRows>
-constexpr std::array<TileFunction, sizeof...(kRows)> float_tile_table(
-    std::integer_sequence<int, kRows...>) {
-  return {&float_tile<kRows + 1>...};
+template <int... Rows>
+constexpr std::array<TileFunction, sizeof...(Rows)> float_tile_table(
+    std::integer_sequence<int, Rows...>) {
+  return {&float_tile<Rows + 1>...};
 }
 
-template <int... kRows>
-constexpr std::array<TileFunction, sizeof...(kRows)> wide_tile_table(
-    std::integer_sequence<int, kRows...>) {
-  return {&wide_tile<kRows + 1>...};
+template <int... Rows>
+constexpr std::array<TileFunction, sizeof...(Rows)> wide_tile_table(
+    std::integer_sequence<int, Rows...>) {
+  return {&wide_tile<Rows + 1>...};
 }
 
 constexpr auto kFloatTiles = float_tile_table(std::make_integer_sequence<int, kTileRows>());

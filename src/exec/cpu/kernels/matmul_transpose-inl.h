@@ -59,9 +59,9 @@ HWY_INLINE std::uint32_t load_cell(const std::byte* at) {
 }
 
 // Some lines along the depth: the i-th begins at lines[i].
-template <std::size_t kCount>
+template <std::size_t Count>
 struct Lines {
-  const std::byte* at[kCount];
+  const std::byte* at[Count];
   template <class D>
   HWY_INLINE hn::Vec<D> load(D d, std::size_t line, std::int64_t step) const {
     return hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(at[line]) + step);
@@ -77,8 +77,8 @@ struct Square {
 
 // Transposes four by four within each 128-bit block of four lines, from line `first` on:
 // column s holds step 4 b + s of them in block b.
-template <class D, std::size_t kCount>
-HWY_INLINE Square<D> transpose(D d, const Lines<kCount>& lines, std::size_t first,
+template <class D, std::size_t Count>
+HWY_INLINE Square<D> transpose(D d, const Lines<Count>& lines, std::size_t first,
                                std::int64_t step) {
   const hn::Repartition<std::uint64_t, D> d64;
   const auto row0 = lines.load(d, first, step), row1 = lines.load(d, first + 1, step);
@@ -127,8 +127,8 @@ HWY_INLINE void pack_eight_lines(const Lines<8>& lines, std::int64_t step, std::
 #endif  // HWY_MAX_BYTES >= 32
 
 // Packs four lines, from line `first` on, over four steps.
-template <std::size_t kCount, class Sink>
-HWY_INLINE void pack_four_lines(const Lines<kCount>& lines, std::size_t first, std::int64_t step,
+template <std::size_t Count, class Sink>
+HWY_INLINE void pack_four_lines(const Lines<Count>& lines, std::size_t first, std::int64_t step,
                                 std::int64_t line, const Sink& sink) {
   const PackTag d;
   const Square<PackTag> square = transpose(d, lines, first, step);
@@ -143,27 +143,27 @@ HWY_INLINE void pack_four_lines(const Lines<kCount>& lines, std::size_t first, s
 constexpr std::int64_t kVisit = 16;
 
 // Packs kVisit steps of some lines.
-template <std::size_t kCount, class Sink>
-HWY_INLINE void pack_visit(const Lines<kCount>& lines, std::int64_t begin, std::int64_t line,
+template <std::size_t Count, class Sink>
+HWY_INLINE void pack_visit(const Lines<Count>& lines, std::int64_t begin, std::int64_t line,
                            const Sink& sink) {
 #if HWY_MAX_BYTES >= 32
-  if constexpr (kCount == 8) {
+  if constexpr (Count == 8) {
     for (std::int64_t step = begin; step < begin + kVisit; step += kWideLanes)
       pack_eight_lines(lines, step, line, sink);
     return;
   }
 #endif
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (kCount % 4 == 0) {
+  if constexpr (Count % 4 == 0) {
     for (std::int64_t step = begin; step < begin + kVisit; step += 4) {
-      for (std::size_t first = 0; first < kCount; first += 4)
+      for (std::size_t first = 0; first < Count; first += 4)
         pack_four_lines(lines, first, step, line, sink);
     }
     return;
   }
 #endif
   for (std::int64_t step = begin; step < begin + kVisit; ++step) {
-    for (std::size_t i = 0; i < kCount; ++i)
+    for (std::size_t i = 0; i < Count; ++i)
       sink.put_one(step, line + static_cast<std::int64_t>(i), load_cell(lines.at[i] + 4 * step));
   }
 }
