@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -143,7 +144,12 @@ void answer_all(int threads, Tier tier) {
 
 // bench_matmul [THREADS [TIER]] < CASES
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
-  parhelion::bench::answer_all(threads, parhelion::bench::tier_named(argc > 2 ? argv[2] : ""));
+  try {
+    const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+    parhelion::bench::answer_all(threads, parhelion::bench::tier_named(argc > 2 ? argv[2] : ""));
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
   return 0;
 }
