@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kShortWord = 48;
 
 /// Orders a heap so that its front is the next pair to merge.
-constexpr auto goes_later = [](const auto& a, const auto& b) {
+constexpr auto kGoesLater = [](const auto& a, const auto& b) {
   return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
 };
 
@@ -56,7 +56,7 @@ void BytePairMerger::join(const MergeTable& merges, const Candidate& candidate) 
   for (const std::int32_t at : {left.previous, candidate.at}) {
     const std::size_t before = heap_.size();
     if (at >= 0) push(merges, at);
-    if (heap_.size() != before) std::push_heap(heap_.begin(), heap_.end(), goes_later);
+    if (heap_.size() != before) std::push_heap(heap_.begin(), heap_.end(), kGoesLater);
   }
 }
 
@@ -68,9 +68,9 @@ void BytePairMerger::merge_long(const MergeTable& merges, std::vector<TokenId>& 
     symbols_.push_back({i - 1, i + 1 < count ? i + 1 : -1, ids[static_cast<std::size_t>(i)]});
   }
   for (std::int32_t i = 0; i < count; ++i) push(merges, i);
-  std::make_heap(heap_.begin(), heap_.end(), goes_later);
+  std::make_heap(heap_.begin(), heap_.end(), kGoesLater);
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), goes_later);
+    std::pop_heap(heap_.begin(), heap_.end(), kGoesLater);
     const Candidate candidate = heap_.back();
     heap_.pop_back();
     const Symbol& left = symbols_[static_cast<std::size_t>(candidate.at)];

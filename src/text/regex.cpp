@@ -62,7 +62,7 @@ RegexSearch::RegexSearch(const Regex& regex, std::string_view text)
   constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // reserved, taken only when needed
   scratch_->data.reset(pcre2_match_data_create_from_pattern(code_->code.get(), nullptr));
   scratch_->context.reset(pcre2_match_context_create(nullptr));
-  scratch_->stack.reset(pcre2_jit_stack_create(32 * 1024, kStackBytes, nullptr));
+  scratch_->stack.reset(pcre2_jit_stack_create(std::size_t{32} << 10, kStackBytes, nullptr));
   ensure(scratch_->data != nullptr && scratch_->context != nullptr, ErrorKind::exhausted,
          "{}: no memory to match", code_->name);
   pcre2_jit_stack_assign(scratch_->context.get(), nullptr, scratch_->stack.get());

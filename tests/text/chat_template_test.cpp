@@ -139,6 +139,14 @@ TEST(ChatTemplate, StopsAtItsLimits) {
       "takes more than 5000000 steps");
   expect("{% set n = namespace(l=[]) %}{% for i in range(500) %}{% set n.l = [n.l] %}{% endfor %}",
          "values are nested deeper than 128 levels");
+  for (const char* use : {"{{ n.l }}", "{{ n.l|tojson }}", "{{ n.l == n.m }}", "{{ n.l ~ '' }}"}) {
+    expect(
+        std::string(
+            "{% set n = namespace(l=[], m=[]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}"
+            "{% set n.m = [n.m, n.m] %}{% endfor %}") +
+            use,
+        "takes more than 5000000 steps");
+  }
   expect("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "nested too deep");
   expect("{{ " + std::string(3000, '(') + "1" + std::string(3000, ')') + " }}",
          "nested deeper than 100");

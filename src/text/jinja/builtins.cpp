@@ -33,7 +33,7 @@ Value call_namespace(Renderer& renderer, const Arguments& arguments) {
   for (const Value& value : arguments.positional) {
     if (value.dict() == nullptr) renderer.fail_here("namespace() needs a mapping");
     for (const auto& [key, item] : value.dict()->items)
-      names->members.insert_or_assign(to_text(key), item);
+      names->members.insert_or_assign(renderer.text_of(key), item);
   }
   for (const auto& [name, value] : arguments.named) names->members.insert_or_assign(name, value);
   return names;
@@ -51,12 +51,12 @@ Value call_dict(Renderer& renderer, const Arguments& arguments) {
   return make_dict(std::move(dict));
 }
 
-Value call_raise_exception(Renderer&, const Arguments& arguments) {
-  fail(ErrorKind::invalid, "chat template: {}", to_text(arguments.get(0, "message", "")));
+Value call_raise_exception(Renderer& renderer, const Arguments& arguments) {
+  fail(ErrorKind::invalid, "chat template: {}", renderer.text_of(arguments.get(0, "message", "")));
 }
 
 Value call_strftime_now(Renderer& renderer, const Arguments& arguments) {
-  const std::string format = to_text(arguments.get(0, "format", ""));
+  const std::string format = renderer.text_of(arguments.get(0, "format", ""));
   std::array<char, 1024> buffer{};
   const std::size_t size =
       std::strftime(buffer.data(), buffer.size(), format.c_str(), &*renderer.now());

@@ -63,6 +63,9 @@ Value Renderer::evaluate(const DictExpression& node) {
   DictData dict;
   for (const auto& [key, value] : node.items) {
     const Value name = evaluate(*key);
+    if (name.items() != nullptr || name.dict() != nullptr) {
+      fail_unsupported("a key of type " + std::string(type_name(name)));
+    }
     dict.set(name, evaluate(*value));
   }
   return make_dict(std::move(dict));
@@ -133,9 +136,9 @@ Value Renderer::evaluate(const CompareExpression& node) {
   const auto holds = [this](Comparison comparison, const Value& a, const Value& b) {
     switch (comparison) {
       case Comparison::equal:
-        return are_equal(a, b);
+        return is_equal(a, b);
       case Comparison::not_equal:
-        return !are_equal(a, b);
+        return !is_equal(a, b);
       case Comparison::less:
         return is_less(*this, a, b);
       case Comparison::less_equal:

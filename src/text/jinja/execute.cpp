@@ -29,6 +29,20 @@ void Renderer::charge(std::size_t bytes) {
          line_, limits_.steps);
 }
 
+void Renderer::charge_walk(const Value& value) {
+  charge(static_cast<std::size_t>(weight_of(value)) * 32);
+}
+
+std::string Renderer::text_of(const Value& value) {
+  charge_walk(value);
+  return to_text(value);
+}
+
+bool Renderer::is_equal(const Value& a, const Value& b) {
+  charge_walk(weight_of(a) < weight_of(b) ? a : b);
+  return are_equal(a, b);
+}
+
 void Renderer::fail_here(std::string_view message) const {
   fail(ErrorKind::invalid, "chat template line {}: {}", line_, message);
 }
@@ -71,7 +85,7 @@ Renderer::Flow Renderer::run(const TextStatement& statement) {
 }
 
 Renderer::Flow Renderer::run(const PrintStatement& statement) {
-  write(to_text(evaluate(*statement.value)));
+  write(text_of(evaluate(*statement.value)));
   return Flow::next;
 }
 

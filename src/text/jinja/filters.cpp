@@ -41,15 +41,16 @@ Value tojson_filter(Renderer& renderer, const Value& input, const Arguments& arg
   if (style.indent) style.item_separator = ",";
   if (const Values* pair = separators.items()) {
     if (pair->size() != 2) renderer.fail_here("tojson: separators are not two");
-    style.item_separator = to_text((*pair)[0]);
-    style.key_separator = to_text((*pair)[1]);
+    style.item_separator = renderer.text_of((*pair)[0]);
+    style.key_separator = renderer.text_of((*pair)[1]);
   }
   if (input.is_undefined()) renderer.fail_here("Object of type Undefined is not JSON serializable");
+  renderer.charge_walk(input);
   return made_text(renderer, to_json(input, style));
 }
 
 Value trim_filter(Renderer& renderer, const Value& input, const Arguments& arguments) {
-  const std::string text = to_text(input);
+  const std::string text = renderer.text_of(input);
   const Value characters = arguments.get(0, "chars", None{});
   if (characters.text() == nullptr) return made_text(renderer, std::string(strip_both(text)));
   return made_text(renderer, std::string(strip_right_of(strip_left_of(text, *characters.text()),
@@ -84,12 +85,13 @@ Value follow_path(Renderer& renderer, Value value, const Value& path) {
 }
 
 Value join_filter(Renderer& renderer, const Value& input, const Arguments& arguments) {
-  const std::string separator = to_text(arguments.get(0, "d", ""));
+  const std::string separator = renderer.text_of(arguments.get(0, "d", ""));
   const auto attribute = arguments.find(1, "attribute");
   std::string out;
   bool is_first = true;
   for (const Value& item : iterate(renderer, input)) {
-    const std::string text = to_text(attribute ? follow_path(renderer, item, *attribute) : item);
+    const std::string text =
+        renderer.text_of(attribute ? follow_path(renderer, item, *attribute) : item);
     renderer.charge(separator.size() + text.size());
     if (!is_first) out += separator;
     out += text;
@@ -99,22 +101,22 @@ Value join_filter(Renderer& renderer, const Value& input, const Arguments& argum
 }
 
 Value lower_filter(Renderer& renderer, const Value& input, const Arguments&) {
-  return made_text(renderer, to_lower(to_text(input)));
+  return made_text(renderer, to_lower(renderer.text_of(input)));
 }
 Value upper_filter(Renderer& renderer, const Value& input, const Arguments&) {
-  return made_text(renderer, to_upper(to_text(input)));
+  return made_text(renderer, to_upper(renderer.text_of(input)));
 }
 Value capitalize_filter(Renderer& renderer, const Value& input, const Arguments&) {
-  return made_text(renderer, to_capitalized(to_text(input)));
+  return made_text(renderer, to_capitalized(renderer.text_of(input)));
 }
 
 Value replace_filter(Renderer& renderer, const Value& input, const Arguments& arguments) {
   const Value count = arguments.get(2, "count", None{});
   const auto* limit = count.get<std::int64_t>();
-  const std::string from = to_text(arguments.get(0, "old", ""));
-  const std::string to = to_text(arguments.get(1, "new", ""));
+  const std::string from = renderer.text_of(arguments.get(0, "old", ""));
+  const std::string to = renderer.text_of(arguments.get(1, "new", ""));
   return made_text(renderer,
-                   replace_each(to_text(input), from, to, limit == nullptr ? -1 : *limit));
+                   replace_each(renderer.text_of(input), from, to, limit == nullptr ? -1 : *limit));
 }
 
 Value first_filter(Renderer& renderer, const Value& input, const Arguments&) {
@@ -176,7 +178,7 @@ Value dictsort_filter(Renderer& renderer, const Value& input, const Arguments& a
 }
 
 Value string_filter(Renderer& renderer, const Value& input, const Arguments&) {
-  return made_text(renderer, to_text(input));
+  return made_text(renderer, renderer.text_of(input));
 }
 
 Value int_filter(Renderer& renderer, const Value& input, const Arguments& arguments) {
@@ -187,7 +189,7 @@ Value int_filter(Renderer& renderer, const Value& input, const Arguments& argume
   if (const auto* given = input.get<double>()) {
     number = *given;
   } else {
-    const std::string text(strip_both(to_text(input)));
+    const std::string text(strip_both(renderer.text_of(input)));
     std::int64_t whole = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, whole);
@@ -202,11 +204,11 @@ Value int_filter(Renderer& renderer, const Value& input, const Arguments& argume
               : arguments.get(0, "default", std::int64_t{0});
 }
 
-Value float_filter(Renderer&, const Value& input, const Arguments& arguments) {
+Value float_filter(Renderer& renderer, const Value& input, const Arguments& arguments) {
   if (const auto* flag = input.get<bool>()) return *flag ? 1.0 : 0.0;
   if (const auto* whole = input.get<std::int64_t>()) return static_cast<double>(*whole);
   if (input.get<double>() != nullptr) return input;
-  const std::string text(strip_both(to_text(input)));
+  const std::string text(strip_both(renderer.text_of(input)));
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -233,7 +235,7 @@ Value select_items(Renderer& renderer, const Value& input, const Arguments& argu
   std::string test;
   Values test_arguments;
   if (arguments.positional.size() > test_at) {
-    test = to_text(arguments.positional[test_at]);
+    test = renderer.text_of(arguments.positional[test_at]);
     const auto first = arguments.positional.begin() + static_cast<std::ptrdiff_t>(test_at) + 1;
     test_arguments.assign(first, arguments.positional.end());
     if (test == "==") test = "eq";
@@ -271,7 +273,7 @@ Value map_filter(Renderer& renderer, const Value& input, const Arguments& argume
   Arguments rest;
   if (!attribute) {
     if (arguments.positional.empty()) renderer.fail_here("map requires a filter argument");
-    const std::string name = to_text(arguments.positional[0]);
+    const std::string name = renderer.text_of(arguments.positional[0]);
     filter = find_filter(name);
     if (filter == nullptr) renderer.fail_unsupported("filter '" + name + "'");
     rest.positional.assign(arguments.positional.begin() + 1, arguments.positional.end());
@@ -294,11 +296,11 @@ Value indent_filter(Renderer& renderer, const Value& input, const Arguments& arg
   const std::string indention =
       columns != nullptr
           ? std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(*columns, 0, 1024)), ' ')
-          : to_text(width);
+          : renderer.text_of(width);
   const bool indents_blank = is_true(arguments.get(2, "blank", false));
   std::string out = is_true(arguments.get(1, "first", false)) ? indention : "";
   bool is_first = true;
-  const std::string text = to_text(input);
+  const std::string text = renderer.text_of(input);
   for (const std::string& line : split_at_each(text, "\n", -1)) {
     if (!is_first) out += '\n';
     if (!is_first && (indents_blank || !line.empty())) out += indention;

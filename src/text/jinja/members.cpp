@@ -130,7 +130,8 @@ Value get_item(Renderer& renderer, const Value& object, const Value& index) {
   if (index.text() != nullptr && has_method(object, *index.text())) {
     return get_attribute(renderer, object, *index.text());
   }
-  return Undefined{fmt::format("{} has no element {}", object_name(object), to_repr(index))};
+  return Undefined{
+      fmt::format("{} has no element {}", object_name(object), renderer.text_of(index))};
 }
 
 Value get_slice(Renderer& renderer, const Value& object, const Value& start, const Value& stop,

@@ -151,7 +151,7 @@ Value apply_sign(Renderer& renderer, UnaryOperator op, const Value& value) {
 
 Value apply_binary(Renderer& renderer, BinaryOperator op, const Value& a, const Value& b) {
   if (op == BinaryOperator::concatenate) {
-    std::string text = to_text(a) + to_text(b);
+    std::string text = renderer.text_of(a) + renderer.text_of(b);
     renderer.charge(text.size());
     return text;
   }
@@ -175,6 +175,7 @@ Value apply_binary(Renderer& renderer, BinaryOperator op, const Value& a, const 
 }
 
 bool is_less(Renderer& renderer, const Value& a, const Value& b) {
+  renderer.charge(0);
   refuse_undefined(renderer, a);
   refuse_undefined(renderer, b);
   if (as_integer(a) && as_integer(b)) return *as_integer(a) < *as_integer(b);
@@ -183,7 +184,8 @@ bool is_less(Renderer& renderer, const Value& a, const Value& b) {
   if (a.items() != nullptr && b.items() != nullptr) {
     return std::lexicographical_compare(a.items()->begin(), a.items()->end(), b.items()->begin(),
                                         b.items()->end(), [&](const Value& x, const Value& y) {
-                                          return !are_equal(x, y) && is_less(renderer, x, y);
+                                          return !renderer.is_equal(x, y) &&
+                                                 is_less(renderer, x, y);
                                         });
   }
   renderer.fail_here(fmt::format("'<' not supported between instances of '{}' and '{}'",
@@ -201,7 +203,7 @@ bool is_contained(Renderer& renderer, const Value& item, const Value& container)
   }
   if (const DictData* dict = container.dict()) return dict->find(item) != nullptr;
   for (const Value& known : iterate(renderer, container)) {
-    if (are_equal(known, item)) return true;
+    if (renderer.is_equal(known, item)) return true;
   }
   return false;
 }

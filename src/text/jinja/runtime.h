@@ -33,6 +33,12 @@ class Renderer {
   ///
   /// Errors: invalid if the limit is passed.
   void charge(std::size_t bytes);
+  /// Counts the work of a walk through all of `value`.
+  void charge_walk(const Value& value);
+  /// What `str(value)` gives, as counted work.
+  std::string text_of(const Value& value);
+  /// Whether a == b, as counted work.
+  bool is_equal(const Value& a, const Value& b);
   /// Throws an error of kind invalid that names the line which runs.
   [[noreturn]] void fail_here(std::string_view message) const;
   [[noreturn]] void fail_unsupported(std::string_view what) const;

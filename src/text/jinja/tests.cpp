@@ -50,8 +50,12 @@ bool is_number(const Value& value) {
          value.get<double>() != nullptr;
 }
 
-bool is_equal_test(const TestCall& call) { return are_equal(call.value, call.argument()); }
-bool is_unequal_test(const TestCall& call) { return !are_equal(call.value, call.argument()); }
+bool is_equal_test(const TestCall& call) {
+  return call.renderer.is_equal(call.value, call.argument());
+}
+bool is_unequal_test(const TestCall& call) {
+  return !call.renderer.is_equal(call.value, call.argument());
+}
 bool is_less_test(const TestCall& call) {
   return is_less(call.renderer, call.value, call.argument());
 }

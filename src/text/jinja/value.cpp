@@ -148,10 +148,19 @@ std::int32_t nesting_around(const Value& value) {
   return nesting;
 }
 
+std::int64_t add_weights(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  return std::min(a + b, kMost);
+}
+
 Value make_sequence(Values items, bool is_tuple) {
   std::int32_t nesting = 1;
-  for (const Value& item : items) nesting = std::max(nesting, nesting_around(item));
-  return std::make_shared<const ListData>(ListData{std::move(items), is_tuple, nesting});
+  std::int64_t weight = 1;
+  for (const Value& item : items) {
+    nesting = std::max(nesting, nesting_around(item));
+    weight = add_weights(weight, weight_of(item));
+  }
+  return std::make_shared<const ListData>(ListData{std::move(items), is_tuple, nesting, weight});
 }
 
 }  // namespace
@@ -195,8 +204,10 @@ Value make_tuple(Values items) { return make_sequence(std::move(items), true); }
 
 Value make_dict(DictData dict) {
   dict.nesting = 1;
+  dict.weight = 1;
   for (const auto& [key, value] : dict.items) {
     dict.nesting = std::max({dict.nesting, nesting_around(key), nesting_around(value)});
+    dict.weight = add_weights(dict.weight, add_weights(weight_of(key), weight_of(value)));
   }
   return std::make_shared<const DictData>(std::move(dict));
 }
@@ -218,6 +229,13 @@ Value from_json(const Json& json) {
     dict.items.emplace_back(key, from_json(value));
   }
   return make_dict(std::move(dict));
+}
+
+std::int64_t weight_of(const Value& value) {
+  if (const std::string* text = value.text())
+    return 1 + static_cast<std::int64_t>(text->size() / 32);
+  if (const auto* list = value.get<ListRef>()) return (*list)->weight;
+  return value.dict() != nullptr ? value.dict()->weight : 1;
 }
 
 bool is_true(const Value& value) { return std::visit(Truth{}, value.data()); }

@@ -82,12 +82,14 @@ struct ListData {
   Values items;
   bool is_tuple = false;
   std::int32_t nesting = 1;  ///< how many values lie within each other
+  std::int64_t weight = 1;   ///< see weight_of
 };
 
 /// Keys in the order of their insertion.
 struct DictData {
   std::vector<std::pair<Value, Value>> items;
   std::int32_t nesting = 1;
+  std::int64_t weight = 1;
 
   const Value* find(const Value& key) const;
   const Value* find(std::string_view key) const;
@@ -110,6 +112,10 @@ Value make_tuple(Values items);
 Value make_dict(DictData dict);
 /// Errors: invalid if a number needs more than 64 bits.
 Value from_json(const Json& json);
+
+/// How many values and 32 bytes of text printing `value` visits, up to 2^40. Values that share
+/// parts may be far larger in print than in memory.
+std::int64_t weight_of(const Value& value);
 
 bool is_true(const Value& value);
 bool are_equal(const Value& a, const Value& b);
