@@ -73,8 +73,10 @@ Traits traits(const Broadcast&) { return {.family = 20, .name = "broadcast"}; }
 std::vector<Factor> factors(const Broadcast& op, Types inputs) {
   std::vector<Factor> result = elementwise_factors(inputs, 1);
   for (std::size_t i = 0; i < op.shape.size(); ++i) {
+    const auto dim = static_cast<std::int8_t>(inputs[0].rank() + i);
+    // A mean divides by the extents of the new dims, so it needs all of them.
     result.push_back(
-        {.input_dim = {-1}, .output_dim = {static_cast<std::int8_t>(inputs[0].rank() + i)}});
+        {.input_dim = {-1}, .output_dim = {dim}, .how = op.mean ? Fold::whole : Fold::parallel});
   }
   return result;
 }

@@ -47,7 +47,7 @@ constexpr auto fields(const RmsNormGradInput*) {
   return std::tuple(field("eps", &RmsNormGradInput::eps));
 }
 
-/// acc[c] += sum over rows of dy[r, c] * x[r, c] * rsqrt(mean(x[r, :]^2) + eps).
+/// acc[c] += sum over rows of dy[r, c] * round(x[r, c] * rsqrt(mean(x[r, :]^2) + eps)).
 ///
 /// Inputs   (I1) x: [..., c]   (I2) dy: type of x   (I3) acc: f32[c], tied to the output
 /// Output   (O1) f32[c]
