@@ -1,0 +1,165 @@
+#include "exec/cpu/cpu_executor.h"
+#include "ir/autodiff/differentiate.h"
+#include "ir/passes/lower.h"
+#include "ir/transformer_program.h"
+#include "support/conformance/loss_programs.h"
+#include "support/conformance/run.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+std::atomic<std::int64_t> allocation_count{0};
+
+}  // namespace
+
+// Every allocation of this process is counted on its way to the C library. A sanitizer has
+// functions of its own in that place: there the C++ operators alone are counted.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+void* operator new(std::size_t size) {
+  ++allocation_count;
+  if (void* data = std::malloc(size)) return data;
+  throw std::bad_alloc();
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+
+#else
+
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* data, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) {
+  ++allocation_count;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  ++allocation_count;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* data, std::size_t size) {
+  ++allocation_count;
+  return __libc_realloc(data, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  ++allocation_count;
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** data, std::size_t alignment, std::size_t size) {
+  *data = memalign(alignment, size);
+  return *data == nullptr ? ENOMEM : 0;
+}
+void* mmap(void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
+  ++allocation_count;
+  const long mapped = ::syscall(SYS_mmap, address, size, protection, flags, file, offset);
+  return reinterpret_cast<void*>(mapped);
+}
+}
+
+#endif
+
+namespace parhelion::exec {
+namespace {
+
+/// How often memory was asked for during `act`.
+template <class Act>
+std::int64_t allocations_of(const Act& act) {
+  const std::int64_t before = allocation_count;
+  act();
+  return allocation_count - before;
+}
+
+/// Rows of a decoder with paged keys and values: one prompt, one new token.
+test::LossProgram extend_program() {
+  test::LossProgram made;
+  made.program.name = "extend";
+  ir::TransformerProgram(made.program, {.layers = 1, .kind = ir::Kind::f32}).add_extend();
+  made.capacities[ir::Symbol::tokens] = 9;
+  made.capacities[ir::Symbol::rows] = 2;
+  made.capacities[ir::Symbol::logit_rows] = 2;
+  made.capacities[ir::Symbol::pages_per_row] = 2;
+  made.capacities[ir::Symbol::pages] = 4;
+  return made;
+}
+
+/// Zeros are legal content for every buffer of `instance`: empty documents and rows.
+test::NamedWide zero_buffers(const ir::Program& instance) {
+  test::NamedWide result;
+  for (const ir::Buffer& buffer : instance.buffers) {
+    if (buffer.role == ir::Role::input || buffer.role == ir::Role::parameter) {
+      result[buffer.name] = test::zeros(buffer.type);
+    }
+  }
+  return result;
+}
+
+void expect_no_allocations(const ir::Program& instance, Weights weights,
+                           const test::NamedWide& buffers) {
+  for (const int threads : {1, 2}) {
+    const auto executor = make_cpu_executor({.threads = threads});
+    const auto plan = executor->plan(instance, weights);
+    test::run_instance(*executor, *plan, buffers);
+    EXPECT_EQ(allocations_of([&] { plan->run(); }), 0) << threads << " threads";
+  }
+}
+
+TEST(Allocation, IsCounted) {
+  EXPECT_GT(allocations_of([] {
+              volatile auto size = std::vector<int>(1000).size();
+              static_cast<void>(size);
+            }),
+            0);
+}
+
+TEST(Allocation, DoesNotHappenWhileATrainingProgramRuns) {
+  const test::LossProgram made = test::decoder_program(ir::Kind::f32);
+  ir::Program program = made.program;
+  ir::differentiate(program, made.loss);
+  for (const ir::Recompute policy : {ir::Recompute::none, ir::Recompute::layer}) {
+    expect_no_allocations(ir::lower(program, made.capacities, policy), Weights::trained,
+                          made.buffers);
+  }
+}
+
+TEST(Allocation, DoesNotHappenWhileLargeOpsRunOnThreads) {
+  test::LossProgram made;
+  made.loss =
+      ir::TransformerProgram(made.program, {.layers = 1, .kind = ir::Kind::bf16}).add_train();
+  made.capacities[ir::Symbol::tokens] = 96;
+  made.capacities[ir::Symbol::documents] = 2;
+  ir::differentiate(made.program, made.loss);
+  const ir::Program instance = ir::lower(made.program, made.capacities);
+  test::NamedWide buffers = zero_buffers(instance);
+  buffers["document_indptr"].values = {0, 60, 96};
+  expect_no_allocations(instance, Weights::trained, buffers);
+}
+
+TEST(Allocation, DoesNotHappenWhileAnExtendProgramRuns) {
+  const test::LossProgram made = extend_program();
+  const ir::Program instance = ir::lower(made.program, made.capacities);
+  test::NamedWide buffers = zero_buffers(instance);
+  buffers["query_indptr"].values = {0, 8, 9};
+  buffers["kv_length"].values = {8, 17};
+  buffers["page_table"].values = {0, 0, 1, 2};
+  buffers["write_location"].values = {0, 1, 2, 3, 4, 5, 6, 7, 32};
+  for (const Weights weights : {Weights::frozen, Weights::trained}) {
+    expect_no_allocations(instance, weights, buffers);
+  }
+}
+
+}  // namespace
+}  // namespace parhelion::exec

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "support/conformance/run.h"
+
+namespace parhelion::test {
+
+/// Expects outputs within the tolerance table of the float64 reference. Weights may also be
+/// parameters, frozen or trained, with the same bits.
+void expect_reference(const MakeExecutor& make, const Case& test);
+
+/// Expects the same bits and numerics from two kinds of executor.
+void expect_same_bits(const MakeExecutor& make, const MakeExecutor& other, const Case& test);
+
+/// Expects that a part of a parallel factor's indices alone gives the bits that it has in the
+/// whole, for every parallel factor: no result depends on a factor's extent or on its other
+/// indices. Attention also gives earlier tokens and rows the bits that they have without later
+/// ones.
+void expect_equal_parts(const MakeExecutor& make, const Case& test);
+
+}  // namespace parhelion::test
