@@ -1,5 +1,5 @@
 include(GoogleTest)
-# One binary per room and tier: tests/<room>/<file>.  TIER is local, distributed or gpu.
+# One binary per room and tier: tests/<room>/<file>.  TIER is local, model, distributed or gpu.
 # Tests of room NAME may include NAME, the rooms in USES, and tests/support.
 function(parhelion_test room)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIER;RANKS" "SOURCES;USES;LINKS")
@@ -20,7 +20,12 @@ function(parhelion_test room)
       LABELS distributed PROCESSORS ${arg_RANKS} TIMEOUT 120)
   else()
     target_link_libraries(${target} PRIVATE ${rooms} ${arg_LINKS} parhelion_flags GTest::gmock GTest::gtest_main)
-    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${arg_TIER} TIMEOUT 120)
+    # Threads that wait must not spin: several tests share the processors.
+    set(properties LABELS ${arg_TIER} TIMEOUT 120 ENVIRONMENT OMP_WAIT_POLICY=passive)
+    if(arg_TIER STREQUAL "model")
+      set(properties LABELS model TIMEOUT 900 RUN_SERIAL ON)
+    endif()
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
   endif()
   parhelion_check_includes(${room} "${arg_USES};support" "${arg_SOURCES}")
 endfunction()

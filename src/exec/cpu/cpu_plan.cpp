@@ -110,14 +110,27 @@ void CpuPlan::check_parameters() {
   ready_ = true;
 }
 
+void CpuPlan::launch(const Step& step) const {
+  const auto bytes = static_cast<std::size_t>(step.kernel->workspace_bytes);
+  step.kernel->run({.inputs = step.inputs,
+                    .outputs = step.outputs,
+                    .workspace = {arenas_.workspace.data(), bytes}});
+}
+
 void CpuPlan::run() {
   if (!ready_) check_parameters();
-  for (Step& step : steps_) {
-    const auto bytes = static_cast<std::size_t>(step.kernel->workspace_bytes);
-    step.kernel->run({.inputs = step.inputs,
-                      .outputs = step.outputs,
-                      .workspace = {arenas_.workspace.data(), bytes}});
+  for (const Step& step : steps_) launch(step);
+}
+
+std::vector<std::chrono::nanoseconds> CpuPlan::profile() {
+  if (!ready_) check_parameters();
+  std::vector<std::chrono::nanoseconds> times;
+  for (const Step& step : steps_) {
+    const auto begin = std::chrono::steady_clock::now();
+    launch(step);
+    times.push_back(std::chrono::steady_clock::now() - begin);
   }
+  return times;
 }
 
 }  // namespace parhelion::exec::cpu

@@ -23,6 +23,7 @@ class CpuPlan final : public Plan {
 
   std::span<std::byte> host(std::string_view name) override;
   void run() override;
+  std::vector<std::chrono::nanoseconds> profile() override;
   const ir::Program& instance() const override { return instance_; }
   const ir::MemoryPlan& memory() const override { return memory_; }
   std::span<const StepReport> steps() const override { return reports_; }
@@ -39,6 +40,7 @@ class CpuPlan final : public Plan {
   OpView view_of(const ir::OpNode& node, Weights weights) const;
   std::byte* address(ir::ValueId value, Form form);
   void check_parameters();
+  void launch(const Step& step) const;
 
   ir::Program instance_;
   ir::MemoryPlan memory_;
