@@ -1,6 +1,7 @@
 #include "text/byte_pair.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace parhelion::text {
 namespace {
@@ -8,10 +9,10 @@ namespace {
 /// Below this length a scan over all pairs beats a heap.
 constexpr std::size_t kShortWord = 48;
 
-/// Orders a heap so that its front is the next pair to merge.
-constexpr auto kGoesLater = [](const auto& a, const auto& b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
-};
+/// Orders candidates by rank and then by place.
+std::uint64_t heap_key(std::int32_t rank, std::int32_t at) {
+  return static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint32_t>(at);
+}
 
 }  // namespace
 
@@ -38,25 +39,29 @@ void BytePairMerger::merge_short(const MergeTable& merges, std::vector<TokenId>&
   }
 }
 
-void BytePairMerger::push(const MergeTable& merges, std::int32_t at) {
+/// The merge of the symbol at `at` with the next one, of rank kNone if there is none.
+Merge BytePairMerger::merge_at(const MergeTable& merges, std::int32_t at) const {
   const Symbol& left = symbols_[static_cast<std::size_t>(at)];
-  if (left.next < 0) return;
-  const Merge merge = merges.find(left.id, symbols_[static_cast<std::size_t>(left.next)].id);
-  if (merge.rank == Merge::kNone) return;
-  heap_.push_back({merge.rank, at, merge.id});
+  if (left.id < 0 || left.next < 0) return {};
+  return merges.find(left.id, symbols_[static_cast<std::size_t>(left.next)].id);
 }
 
-void BytePairMerger::join(const MergeTable& merges, const Candidate& candidate) {
-  Symbol& left = symbols_[static_cast<std::size_t>(candidate.at)];
+void BytePairMerger::add_candidate(const MergeTable& merges, std::int32_t at) {
+  const std::int32_t rank = merge_at(merges, at).rank;
+  if (rank != Merge::kNone) heap_.push_back(heap_key(rank, at));
+}
+
+void BytePairMerger::join(const MergeTable& merges, std::int32_t at, TokenId id) {
+  Symbol& left = symbols_[static_cast<std::size_t>(at)];
   Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
-  left.id = candidate.id;
+  left.id = id;
   left.next = right.next;
   right.id = -1;
-  if (left.next >= 0) symbols_[static_cast<std::size_t>(left.next)].previous = candidate.at;
-  for (const std::int32_t at : {left.previous, candidate.at}) {
+  if (left.next >= 0) symbols_[static_cast<std::size_t>(left.next)].previous = at;
+  for (const std::int32_t changed : {left.previous, at}) {
     const std::size_t before = heap_.size();
-    if (at >= 0) push(merges, at);
-    if (heap_.size() != before) std::push_heap(heap_.begin(), heap_.end(), kGoesLater);
+    if (changed >= 0) add_candidate(merges, changed);
+    if (heap_.size() != before) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 }
 
@@ -67,16 +72,15 @@ void BytePairMerger::merge_long(const MergeTable& merges, std::vector<TokenId>& 
   for (std::int32_t i = 0; i < count; ++i) {
     symbols_.push_back({i - 1, i + 1 < count ? i + 1 : -1, ids[static_cast<std::size_t>(i)]});
   }
-  for (std::int32_t i = 0; i < count; ++i) push(merges, i);
-  std::make_heap(heap_.begin(), heap_.end(), kGoesLater);
+  for (std::int32_t i = 0; i < count; ++i) add_candidate(merges, i);
+  std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), kGoesLater);
-    const Candidate candidate = heap_.back();
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const std::uint64_t key = heap_.back();
     heap_.pop_back();
-    const Symbol& left = symbols_[static_cast<std::size_t>(candidate.at)];
-    if (left.id < 0 || left.next < 0) continue;
-    const Merge now = merges.find(left.id, symbols_[static_cast<std::size_t>(left.next)].id);
-    if (now.rank == candidate.rank) join(merges, candidate);
+    const auto at = static_cast<std::int32_t>(key & 0xFFFFFFFF);
+    const Merge now = merge_at(merges, at);  // the pair may have changed since it was added
+    if (now.rank != Merge::kNone && heap_key(now.rank, at) == key) join(merges, at, now.id);
   }
   ids.clear();
   for (const Symbol& symbol : symbols_) {

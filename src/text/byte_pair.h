@@ -21,20 +21,16 @@ class BytePairMerger {
     std::int32_t next = -1;
     TokenId id = -1;  // -1 = merged into the symbol before it
   };
-  struct Candidate {
-    std::int32_t rank = 0;
-    std::int32_t at = 0;
-    TokenId id = -1;
-  };
 
   void merge_short(const MergeTable& merges, std::vector<TokenId>& ids);
   void merge_long(const MergeTable& merges, std::vector<TokenId>& ids);
-  void push(const MergeTable& merges, std::int32_t at);
-  void join(const MergeTable& merges, const Candidate& candidate);
+  Merge merge_at(const MergeTable& merges, std::int32_t at) const;
+  void add_candidate(const MergeTable& merges, std::int32_t at);
+  void join(const MergeTable& merges, std::int32_t at, TokenId id);
 
   std::vector<Merge> pairs_;
   std::vector<Symbol> symbols_;
-  std::vector<Candidate> heap_;
+  std::vector<std::uint64_t> heap_;  // rank << 32 | place, the least in front
 };
 
 }  // namespace parhelion::text
