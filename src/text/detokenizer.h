@@ -3,6 +3,7 @@
 #include "text/tokenizer.h"
 
 #include <string>
+#include <utility>
 
 namespace parhelion::text {
 

@@ -2,6 +2,7 @@
 
 #include "text/tokenizer.h"
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <vector>
