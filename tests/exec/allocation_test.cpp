@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -30,6 +31,10 @@ void* operator new(std::size_t size) {
   if (void* data = std::malloc(size)) return data;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocation_count;
+  return std::malloc(size);
+}
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 
@@ -37,10 +42,12 @@ void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 
 extern "C" {
 
+// Names of the C library. NOLINTBEGIN(bugprone-reserved-identifier,readability-*)
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* data, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
+// NOLINTEND(bugprone-reserved-identifier,readability-*)
 
 void* malloc(std::size_t size) {
   ++allocation_count;
@@ -66,7 +73,7 @@ int posix_memalign(void** data, std::size_t alignment, std::size_t size) {
 void* mmap(void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
   ++allocation_count;
   const long mapped = ::syscall(SYS_mmap, address, size, protection, flags, file, offset);
-  return reinterpret_cast<void*>(mapped);
+  return std::bit_cast<void*>(mapped);
 }
 }
 
@@ -81,19 +88,6 @@ std::int64_t allocations_of(const Act& act) {
   const std::int64_t before = allocation_count;
   act();
   return allocation_count - before;
-}
-
-/// Rows of a decoder with paged keys and values: one prompt, one new token.
-test::LossProgram extend_program() {
-  test::LossProgram made;
-  made.program.name = "extend";
-  ir::TransformerProgram(made.program, {.layers = 1, .kind = ir::Kind::f32}).add_extend();
-  made.capacities[ir::Symbol::tokens] = 9;
-  made.capacities[ir::Symbol::rows] = 2;
-  made.capacities[ir::Symbol::logit_rows] = 2;
-  made.capacities[ir::Symbol::pages_per_row] = 2;
-  made.capacities[ir::Symbol::pages] = 4;
-  return made;
 }
 
 /// Zeros are legal content for every buffer of `instance`: empty documents and rows.
@@ -149,15 +143,10 @@ TEST(Allocation, DoesNotHappenWhileLargeOpsRunOnThreads) {
 }
 
 TEST(Allocation, DoesNotHappenWhileAnExtendProgramRuns) {
-  const test::LossProgram made = extend_program();
+  const test::FilledProgram made = test::extend_program(ir::Kind::f32);
   const ir::Program instance = ir::lower(made.program, made.capacities);
-  test::NamedWide buffers = zero_buffers(instance);
-  buffers["query_indptr"].values = {0, 8, 9};
-  buffers["kv_length"].values = {8, 17};
-  buffers["page_table"].values = {0, 0, 1, 2};
-  buffers["write_location"].values = {0, 1, 2, 3, 4, 5, 6, 7, 32};
   for (const Weights weights : {Weights::frozen, Weights::trained}) {
-    expect_no_allocations(instance, weights, buffers);
+    expect_no_allocations(instance, weights, made.buffers);
   }
 }
 

@@ -86,6 +86,13 @@ TEST(ConformanceCases, CutEveryFamilyWithAParallelFactor) {
                                           "rms_norm_grad_weight"}));
 }
 
+TEST(CpuPrograms, AgreeWithTheFloat64Reference) {
+  for (const CpuLevel level : conformance_levels()) {
+    test::expect_program_reference(cpu_maker(2, level), test::decoder_program(ir::Kind::f32));
+    test::expect_program_reference(cpu_maker(2, level), test::extend_program(ir::Kind::f32));
+  }
+}
+
 TEST(CpuGradients, AgreeWithCentralDifferences) {
   for (const CpuLevel level : conformance_levels()) {
     for (const test::LossProgram& each : test::loss_programs()) {

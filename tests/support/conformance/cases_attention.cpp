@@ -74,8 +74,8 @@ struct PagedRows {
 Wide page_table_of(const PagedRows& rows) {
   Wide table = zeros(ir::TensorType(ir::Kind::i32, {rows.rows(), rows.pages_per_row()}));
   for (std::int64_t i = 0; i < table.size(); ++i) {
-    table[i] =
-        static_cast<double>(1 + i % rows.pages_per_row() * rows.rows() + i / rows.pages_per_row());
+    const std::int64_t row = i / rows.pages_per_row(), column = i % rows.pages_per_row();
+    table[i] = static_cast<double>(1 + column * rows.rows() + row);
   }
   return table;
 }
@@ -117,10 +117,10 @@ Case paged_attention_case(const Heads& heads, const PagedRows& rows, std::int64_
 }
 
 Case page_write_case(std::int64_t tokens, const Heads& heads, ir::Kind kind) {
-  const std::int64_t slots = 4 * 16;
+  constexpr std::int64_t kSlots = 64;  // 4 pages of 16
   Wide location = zeros(ir::TensorType(ir::Kind::i64, {tokens}));
   for (std::int64_t t = 0; t < tokens; ++t) {
-    location[t] = t % 5 == 3 ? -1 : static_cast<double>((t * 7 + 3) % slots);
+    location[t] = t % 5 == 3 ? -1 : static_cast<double>((t * 7 + 3) % kSlots);
   }
   const Wide x = normals(kind, {tokens, heads.kv, heads.d}, 1);
   return {.name = "page_write " + in_words(x),

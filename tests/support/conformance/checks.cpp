@@ -24,7 +24,7 @@ void expect_equal_part(const MakeExecutor& make, const Outcome& whole, const Par
   const Outcome alone = run_case(make, part.test);
   EXPECT_EQ(alone.numerics, whole.numerics);
   for (std::size_t i = 0; i < alone.outputs.size(); ++i) {
-    const auto dim = static_cast<std::size_t>(part.output_dim[i]);
+    const auto dim = static_cast<std::size_t>(std::int64_t{part.output_dim[i]});
     EXPECT_TRUE(same_bits(alone.outputs[i], slice(whole.outputs[i], dim, part.part)))
         << "output " << i << ", dim " << dim << ", units " << part.part.begin << " to "
         << part.part.end << " of " << part.part.count;

@@ -52,6 +52,16 @@ void expect_same_results(const NamedWide& a, const NamedWide& b) {
 
 }  // namespace
 
+void expect_program_reference(const MakeExecutor& make, const FilledProgram& made) {
+  SCOPED_TRACE(made.name);
+  const ir::Program instance = ir::lower(made.program, made.capacities);
+  const NamedWide expected = evaluate(instance, made.buffers);
+  for (const auto& [name, actual] : run_program(make, instance, made.buffers)) {
+    const double bound = tolerance(actual.kind(), made.terms);
+    EXPECT_TRUE(is_near(actual, expected.find(name)->second, bound)) << name;
+  }
+}
+
 void expect_gradients(const MakeExecutor& make, const LossProgram& made) {
   SCOPED_TRACE(made.name);
   const ir::Program forward = ir::lower(made.program, made.capacities);

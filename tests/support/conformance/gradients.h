@@ -5,6 +5,9 @@
 
 namespace parhelion::test {
 
+/// Expects every output and state buffer of the float64 reference.
+void expect_program_reference(const MakeExecutor& make, const FilledProgram& made);
+
 /// Expects the loss of the float64 reference, and for some elements of every parameter the central
 /// difference of that reference.
 void expect_gradients(const MakeExecutor& make, const LossProgram& made);

@@ -172,6 +172,32 @@ std::vector<LossProgram> mat_mul_programs() {
   return result;
 }
 
+constexpr std::int64_t kVocabulary = 13;
+
+ir::TransformerSize decoder_size(ir::Kind kind) {
+  return {.layers = 2,
+          .hidden = 8,
+          .heads = 4,
+          .kv_heads = 2,
+          .head_dim = 4,
+          .inner = 12,
+          .vocabulary = kVocabulary,
+          .kind = kind};
+}
+
+/// Random parameters and state.
+void fill_buffers(FilledProgram& made) {
+  std::uint64_t seed = 10;
+  for (const ir::Buffer& buffer : made.program.buffers) {
+    if (buffer.role != ir::Role::parameter && buffer.role != ir::Role::state) continue;
+    std::vector<std::int64_t> dims;
+    for (const ir::Dim& dim : ir::evaluate(buffer.type.shape, made.capacities)) {
+      dims.push_back(dim.base);
+    }
+    made.buffers[buffer.name] = normals(buffer.type.kind(), dims, ++seed, 0.5);
+  }
+}
+
 }  // namespace
 
 std::vector<LossProgram> loss_programs() {
@@ -204,34 +230,40 @@ std::vector<LossProgram> loss_programs() {
 }
 
 LossProgram decoder_program(ir::Kind kind) {
-  constexpr std::int64_t kTokens = 12, kVocabulary = 13;
+  constexpr std::int64_t kTokens = 12;
   LossProgram made;
-  made.name = "decoder";
+  made.name = made.program.name = "decoder";
   made.terms = 1024;
-  made.program.name = "decoder";
-  made.loss = ir::TransformerProgram(made.program, {.layers = 2,
-                                                    .hidden = 8,
-                                                    .heads = 4,
-                                                    .kv_heads = 2,
-                                                    .head_dim = 4,
-                                                    .inner = 12,
-                                                    .vocabulary = kVocabulary,
-                                                    .kind = kind})
-                  .add_train();
+  made.loss = ir::TransformerProgram(made.program, decoder_size(kind)).add_train();
   made.capacities[ir::Symbol::tokens] = kTokens;
   made.capacities[ir::Symbol::documents] = 2;
+  fill_buffers(made);
   made.buffers["ids"] = indices(kTokens, 0, kVocabulary, 1);
   made.buffers["labels"] = indices(kTokens, 0, kVocabulary, 2);
   made.buffers["labels"][3] = made.buffers["labels"][kTokens - 1] = -100;
   made.buffers["positions"] = listed(ir::Kind::i32, {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 0});
   made.buffers["document_indptr"] = prefix_sums({7, 4});
-  std::uint64_t seed = 10;
-  for (const ir::Buffer& buffer : made.program.buffers) {
-    if (buffer.role != ir::Role::parameter) continue;
-    std::vector<std::int64_t> dims;
-    for (const ir::Dim& dim : buffer.type.shape) dims.push_back(dim.base);
-    made.buffers[buffer.name] = normals(kind, dims, ++seed, 0.5);
-  }
+  return made;
+}
+
+FilledProgram extend_program(ir::Kind kind) {
+  constexpr std::int64_t kTokens = 9;
+  FilledProgram made;
+  made.name = made.program.name = "extend";
+  made.terms = 1024;
+  ir::TransformerProgram(made.program, decoder_size(kind)).add_extend();
+  made.capacities[ir::Symbol::tokens] = kTokens;
+  made.capacities[ir::Symbol::rows] = made.capacities[ir::Symbol::logit_rows] = 2;
+  made.capacities[ir::Symbol::pages_per_row] = 2;
+  made.capacities[ir::Symbol::pages] = 4;
+  fill_buffers(made);
+  made.buffers["ids"] = indices(kTokens, 0, kVocabulary, 1);
+  made.buffers["positions"] = listed(ir::Kind::i32, {0, 1, 2, 3, 4, 5, 6, 7, 16});
+  made.buffers["query_indptr"] = prefix_sums({8, 1});
+  made.buffers["kv_length"] = listed(ir::Kind::i32, {8, 17});
+  made.buffers["page_table"] = {ir::TensorType(ir::Kind::i32, {2, 2}), {1, 0, 2, 3}};
+  made.buffers["write_location"] = listed(ir::Kind::i64, {16, 17, 18, 19, 20, 21, 22, 23, 48});
+  made.buffers["logit_index"] = listed(ir::Kind::i32, {7, 8});
   return made;
 }
 

@@ -35,6 +35,7 @@ struct Restriction {
 
 std::vector<ir::TensorType> types_of(const std::vector<Wide>& tensors) {
   std::vector<ir::TensorType> types;
+  types.reserve(tensors.size());
   for (const Wide& tensor : tensors) types.push_back(tensor.type);
   return types;
 }
@@ -65,7 +66,7 @@ std::vector<Part> parts_of(std::int64_t count) {
 
 /// None where no attributes say that part.
 std::optional<Case> restricted(const Case& whole, const ir::Factor& factor, const Part& part) {
-  const auto output_dim = static_cast<std::size_t>(factor.output_dim[0]);
+  const auto output_dim = static_cast<std::size_t>(std::int64_t{factor.output_dim[0]});
   const std::size_t rank = ir::infer(whole.op, types_of(whole.inputs)).front().rank();
   const std::optional<ir::Op> op = std::visit(Restriction{output_dim, part, rank}, whole.op);
   if (!op) return std::nullopt;

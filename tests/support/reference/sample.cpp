@@ -45,6 +45,7 @@ std::vector<std::int64_t> kept_ids(const SampleRow& row, const std::vector<doubl
 /// The first of the kept ids, ascending, whose running mass passes the draw.
 std::int64_t drawn_id(const SampleRow& row, const std::vector<double>& logits, double max) {
   std::vector<double> weight;
+  weight.reserve(logits.size());
   for (const double logit : logits) weight.push_back(std::exp((logit - max) / row.temperature));
   std::vector<std::int64_t> ids = kept_ids(row, weight);
   std::ranges::sort(ids);
