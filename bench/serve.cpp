@@ -1,7 +1,7 @@
 // Prefill and decode of one sequence through the serving engine.
 //   bench_serve MODEL DTYPE THREADS PROMPT_TOKENS NEW_TOKENS RUNS
 // MODEL is a directory or GGUF file. Prints one JSON object: median tokens/s of prefill and decode,
-// bytes of the weights.
+// bytes of the weights, time of one decode step.
 
 #include "app/in_memory_contract.h"
 #include "app/weights.h"
@@ -10,6 +10,7 @@
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
 
+#include "family_times.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -56,10 +57,12 @@ void run(const char* path, ir::Kind kind, int threads, std::int64_t prompt, std:
     prefill.push_back(static_cast<double>(prompt) / completion.prefill.count());
     decode.push_back(static_cast<double>(completion.ids.size() - 1) / completion.decode.count());
   }
-  const Json result = Json::Object{{"device", executor->describe()},
-                                   {"prefill_tokens_per_second", median(prefill)},
-                                   {"decode_tokens_per_second", median(decode)},
-                                   {"weight_bytes", weight_bytes}};
+  const Json result = Json::Object{
+      {"device", executor->describe()},
+      {"prefill_tokens_per_second", median(prefill)},
+      {"decode_tokens_per_second", median(decode)},
+      {"weight_bytes", weight_bytes},
+      {"decode_seconds_by_family", seconds_by_family(*engine.stepper().plans().front())}};
   std::printf("%s\n", write_json(result).c_str());
 }
 

@@ -17,10 +17,14 @@ def output_of(*command: str):
 def main() -> None:
     program, llama_bench, model, peer_model, dtype, threads, prompt, fresh, rounds = sys.argv[1:]
     ours, prefill, decode = [], [], []
+
+    def peer_rate(*what: str) -> float:
+        return output_of(llama_bench, "-m", peer_model, "-t", threads, *what, "-r", "3", "-o", "json")[0]["avg_ts"]
+
     for _ in range(int(rounds)):
         ours.append(output_of(program, model, dtype, threads, prompt, fresh, "3"))
-        for row in output_of(llama_bench, "-m", peer_model, "-t", threads, "-p", prompt, "-n", fresh, "-r", "3", "-o", "json"):
-            (prefill if row["n_prompt"] else decode).append(row["avg_ts"])
+        prefill.append(peer_rate("-p", prompt, "-n", "0"))
+        decode.append(peer_rate("-p", "0", "-n", fresh, "-d", prompt))  # behind a prompt, as ours
     print(f"{ours[0]['device']}; {model} in {dtype}, {prompt} + {fresh} tokens")
     for name, peer in (("prefill", prefill), ("decode", decode)):
         our, other = statistics.median(o[f"{name}_tokens_per_second"] for o in ours), statistics.median(peer)

@@ -13,11 +13,11 @@
 #include "model/programs.h"
 #include "model/recipes/registry.h"
 
+#include "family_times.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 
 namespace parhelion {
 namespace {
@@ -63,17 +63,6 @@ void write_batch(exec::Plan& plan, const Setting& setting, std::int64_t vocabula
   std::ranges::fill(input<float>(plan, "loss_weight"), 1.0f / static_cast<float>(ids.size()));
 }
 
-Json::Object time_by_family(exec::Plan& plan) {
-  std::map<std::string, double> seconds;
-  const auto times = plan.profile();
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const ir::OpNode& node = plan.instance().ops[i];
-    seconds[std::string(ir::traits(node.op).name) + "." + std::string(ir::name(node.phase))] +=
-        std::chrono::duration<double>(times[i]).count();
-  }
-  return {seconds.begin(), seconds.end()};
-}
-
 void run(const Setting& setting, const Json& config) {
   const model::Model model = model::find_recipe(config).from_config(config);
   model::TrainProgram train = model::build_train(model, setting.kind);
@@ -110,7 +99,7 @@ void run(const Setting& setting, const Json& config) {
                    {"median_seconds", median},
                    {"tokens_per_second", tokens / median},
                    {"gflops", 6e-9 * static_cast<double>(parameters) * tokens / median},
-                   {"seconds_by_family", time_by_family(*plan)},
+                   {"seconds_by_family", seconds_by_family(*plan)},
                    {"peak_bytes", peak[0] + peak[1] + peak[2]},
                    {"lower_bound_bytes", bound[0] + bound[1] + bound[2]}};
   std::printf("%s\n", write_json(result).c_str());

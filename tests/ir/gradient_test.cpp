@@ -278,5 +278,18 @@ TEST(Differentiate, RefusesALossThatIsNone) {
                [&] { differentiate(program, y); });
 }
 
+TEST(Differentiate, RefusesAParameterWhereARuleKeepsNoSum) {
+  Program program;
+  Builder builder(program);
+  const ValueId x = builder.input("x", TensorType(Kind::f32, {5}));
+  const ValueId scale = builder.parameter("scale", TensorType(Kind::f32, {5}));
+  const ValueId loss =
+      builder.one(Reduce{}, {builder.one(Binary{BinaryFunction::multiply}, {x, scale})});
+  expect_error(ErrorKind::invalid,
+               "binary: input 2 is the parameter 'scale', expected an activation, since its "
+               "gradient has no f32 sum",
+               [&] { differentiate(program, loss); });
+}
+
 }  // namespace
 }  // namespace parhelion::ir

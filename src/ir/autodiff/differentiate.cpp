@@ -71,10 +71,10 @@ class Differentiation final : public GradientContext {
   bool wants(std::size_t index) const override { return depends(input(index)); }
 
   void give(std::size_t index, ValueId gradient) override {
-    if (is_parameter(program_, input(index))) {
-      fail(ErrorKind::bug, "differentiate: parameter '{}' was given a gradient instead of a chain",
-           program_.at(program_.at(input(index)).buffer).name);
-    }
+    ensure(!is_parameter(program_, input(index)), ErrorKind::invalid,
+           "{}: input {} is the parameter '{}', expected an activation, since its gradient has no "
+           "f32 sum",
+           traits(node_.op).name, index + 1, parameter_name(index));
     ValueId& sum = gradient_[input(index).index];
     sum = sum ? builder_.one(Binary{BinaryFunction::add}, {sum, gradient}) : gradient;
     given_.insert(sum);
@@ -105,6 +105,11 @@ class Differentiation final : public GradientContext {
     given_.clear();
     builder_.set_layer(node.layer);
     builder_.set_label(program_.labels[node.label]);
+  }
+
+  std::string parameter_name(std::size_t index) const {
+    const BufferId buffer = program_.at(input(index)).buffer;
+    return buffer ? program_.at(buffer).name : std::string();
   }
 
   /// weight_grad where every output is a version of a buffer or is read by weight_grad ops of this

@@ -17,9 +17,9 @@ std::string gradient_name(std::string_view parameter);
 /// reach a gradient buffer within its rule, else input_grad. Gradient buffers are not cleared:
 /// whoever runs the program decides when a sum begins.
 ///
-/// Errors: invalid if `loss` is no f32 scalar, does not depend on a parameter, or depends on one
-/// through an op without
-///         a gradient.
+/// Errors: invalid if `loss` is no f32 scalar, does not depend on a parameter, depends on one
+///         through an op without a gradient, or reads one where the op's rule keeps no f32 sum (an
+///         operand of Binary or Swiglu, x of a norm).
 void differentiate(Program& program, ValueId loss);
 
 }  // namespace parhelion::ir
