@@ -61,7 +61,15 @@ struct LinearChunk {
     return aligned(rows * vocabulary * std::int64_t{sizeof(float)});
   }
 
-  std::int64_t workspace(const MatmulArgs& args) const {
+  /// Bytes for a product of chunks, the last and shorter one included: fewer rows may need more.
+  template <class Product>
+  std::int64_t workspace(const Product& product) const {
+    const std::int64_t last = tokens % rows;
+    return std::max(workspace_of(product(rows)), last == 0 ? 0 : workspace_of(product(last)));
+  }
+
+ private:
+  std::int64_t workspace_of(const MatmulArgs& args) const {
     const bool is_packed = std::holds_alternative<PackedView>(args.b);
     const std::int64_t n = is_packed ? vocabulary : std::get<MatrixView>(args.b).cols;
     const ir::Kind b = is_packed ? weight_kind : std::get<MatrixView>(args.b).kind;
@@ -75,7 +83,6 @@ struct LinearChunk {
                                            .tier = args.tier}));
   }
 
- private:
   MatmulArgs with_device(MatmulArgs args) const {
     args.num_threads = device.threads;
     args.tier = device.tier;
@@ -88,7 +95,7 @@ LinearChunk linear_chunk(const OpView& op, const Device& device, bool packed) {
   return {.tokens = tokens,
           .hidden = op.input_dim(0, 1),
           .vocabulary = op.input_dim(1, 0),
-          .rows = std::min(tokens, packed ? kPackedLogitRows : kRawLogitRows),
+          .rows = std::clamp<std::int64_t>(tokens, 1, packed ? kPackedLogitRows : kRawLogitRows),
           .kind = op.inputs[0].kind(),
           .weight_kind = op.inputs[1].kind(),
           .device = device,
@@ -107,7 +114,8 @@ void run_matmul(MatmulArgs args, const void* a, const void* b, void* c,
 std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device& device,
                                                   bool packed) {
   const LinearChunk chunk = linear_chunk(op, device, packed);
-  const std::int64_t bytes = chunk.logit_bytes() + chunk.workspace(chunk.logits(chunk.rows));
+  const std::int64_t bytes =
+      chunk.logit_bytes() + chunk.workspace([&](std::int64_t rows) { return chunk.logits(rows); });
   return make_kernel(bytes, [=](const LaunchArgs& launch) {
     auto* logits = reinterpret_cast<float*>(launch.workspace.data());
     const auto scratch = launch.workspace.subspan(static_cast<std::size_t>(chunk.logit_bytes()));
@@ -127,9 +135,10 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device
 
 std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const Device& device) {
   const LinearChunk chunk = linear_chunk(op, device, false);
-  const std::int64_t scratch_bytes = std::max({chunk.workspace(chunk.logits(chunk.rows)),
-                                               chunk.workspace(chunk.hidden_gradient(chunk.rows)),
-                                               chunk.workspace(chunk.weight_gradient(chunk.rows))});
+  const std::int64_t scratch_bytes =
+      std::max({chunk.workspace([&](std::int64_t rows) { return chunk.logits(rows); }),
+                chunk.workspace([&](std::int64_t rows) { return chunk.hidden_gradient(rows); }),
+                chunk.workspace([&](std::int64_t rows) { return chunk.weight_gradient(rows); })});
   const std::int64_t dz_bytes = chunk.kind == ir::Kind::f32 ? 0 : chunk.logit_bytes();
   return make_kernel(chunk.logit_bytes() + dz_bytes + scratch_bytes, [=](const LaunchArgs& launch) {
     std::byte* logits = launch.workspace.data();
