@@ -27,7 +27,7 @@ struct GenerateOptions {
   std::string chat;
   std::int64_t max_tokens = 128;
   std::optional<double> temperature;
-  std::optional<double> top_k;
+  std::optional<std::int64_t> top_k;
   std::optional<double> top_p;
   std::optional<double> min_p;
   std::uint64_t seed = 0;
@@ -128,20 +128,25 @@ Json completion_as_json(const serve::Request& request, const serve::Completion& 
                     {"decode_tokens_per_second", rate(decoded, completion.decode)}}}};
 }
 
+std::optional<double> as_number(std::optional<std::int64_t> value) {
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value);
+}
+
 void run_generate(const GenerateOptions& options) {
   const auto begin = Clock::now();
   const text::Tokenizer tokenizer = load_tokenizer(options.run.model);
   const serve::Request request{.prompt = prompt_ids(options, tokenizer),
                                .max_tokens = options.max_tokens,
                                .temperature = options.temperature,
-                               .top_k = options.top_k,
+                               .top_k = as_number(options.top_k),
                                .top_p = options.top_p,
                                .min_p = options.min_p,
                                .seed = options.seed};
   const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), begin);
   text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip);
   std::string text;
-  const auto take = [&](std::string piece) {
+  const auto take = [&](const std::string& piece) {
     if (!options.json) print(piece);
     text += piece;
   };
