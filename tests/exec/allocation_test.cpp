@@ -35,8 +35,9 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocation_count;
   return std::malloc(size);
 }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+// Inlined, they would show GCC 12 a free of what it takes for another operator new.
+[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 
 #else
 
