@@ -4,6 +4,7 @@
 #include "state/test_files.h"
 
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@ namespace parhelion::state {
 template <class T>
 TensorView tensor_of(std::string name, ir::Kind kind, Shape shape, const std::vector<T>& values) {
   auto storage = std::make_shared<std::byte[]>(values.size() * sizeof(T));
-  std::memcpy(storage.get(), values.data(), values.size() * sizeof(T));
+  std::ranges::copy(std::as_bytes(std::span(values)), storage.get());
   const std::span<const std::byte> bytes(storage.get(), values.size() * sizeof(T));
   return {std::move(name), kind, std::move(shape), bytes, std::move(storage)};
 }

@@ -4,7 +4,7 @@
 #include "exec/cpu/kernels/swiglu.h"
 #include "exec/cpu/ops/families.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace parhelion::exec::cpu {
 namespace {
@@ -92,7 +92,7 @@ std::vector<Candidate> family_candidates(const ir::Reshape&) {
   return one_candidate("reshape.copy", [](const OpView& op, const Device&) {
     const auto bytes = static_cast<std::size_t>(ir::byte_count(op.outputs[0]));
     return make_kernel(0, [=](const LaunchArgs& launch) {
-      std::memcpy(launch.outputs[0], launch.inputs[0], bytes);
+      std::copy_n(launch.inputs[0], bytes, launch.outputs[0]);
     });
   });
 }
