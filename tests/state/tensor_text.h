@@ -3,6 +3,8 @@
 #include "state/rearrange.h"
 #include "state/test_files.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <string>
