@@ -1,6 +1,6 @@
 #include "exec/cpu/kernels/log_sum_exp.h"
-#include "exec/cpu/kernels/matmul.h"
 #include "exec/cpu/ops/families.h"
+#include "exec/cpu/ops/product.h"
 
 #include <algorithm>
 
@@ -69,18 +69,8 @@ struct LinearChunk {
   }
 
  private:
-  std::int64_t workspace_of(const MatmulArgs& args) const {
-    const bool is_packed = std::holds_alternative<PackedView>(args.b);
-    const std::int64_t n = is_packed ? vocabulary : std::get<MatrixView>(args.b).cols;
-    const ir::Kind b = is_packed ? weight_kind : std::get<MatrixView>(args.b).kind;
-    return aligned(matmul_workspace_bytes({.m = args.a.rows,
-                                           .n = n,
-                                           .k = args.a.cols,
-                                           .a = args.a.kind,
-                                           .b = b,
-                                           .packed = is_packed,
-                                           .num_threads = args.num_threads,
-                                           .tier = args.tier}));
+  static std::int64_t workspace_of(const MatmulArgs& args) {
+    return aligned(product_workspace_bytes(args));
   }
 
   MatmulArgs with_device(MatmulArgs args) const {
@@ -102,15 +92,6 @@ LinearChunk linear_chunk(const OpView& op, const Device& device, bool packed) {
           .packed = packed};
 }
 
-void run_matmul(MatmulArgs args, const void* a, const void* b, void* c,
-                std::span<std::byte> workspace) {
-  args.a.data = a;
-  std::visit([&](auto& view) { view.data = b; }, args.b);
-  args.c.data = c;
-  args.workspace = workspace;
-  matmul(args);
-}
-
 std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device& device,
                                                   bool packed) {
   const LinearChunk chunk = linear_chunk(op, device, packed);
@@ -122,8 +103,8 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device
     const std::int64_t row_bytes = chunk.hidden * ir::element(chunk.kind).block_bytes;
     for (std::int64_t first = 0; first < chunk.tokens; first += chunk.rows) {
       const std::int64_t rows = std::min(chunk.rows, chunk.tokens - first);
-      run_matmul(chunk.logits(rows), launch.inputs[0] + first * row_bytes, launch.inputs[1], logits,
-                 scratch);
+      run_product(chunk.logits(rows), launch.inputs[0] + first * row_bytes, launch.inputs[1],
+                  logits, scratch);
       float* loss = launch.out<float>(0) + first;
       log_probability({.logits = logits, .rows = rows, .cols = chunk.vocabulary},
                       launch.in<std::int32_t>(2) + first, loss, launch.out<float>(1) + first,
@@ -149,7 +130,7 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const D
     for (std::int64_t first = 0; first < chunk.tokens; first += chunk.rows) {
       const std::int64_t rows = std::min(chunk.rows, chunk.tokens - first);
       const std::byte* hidden = launch.inputs[0] + first * row_bytes;
-      run_matmul(chunk.logits(rows), hidden, launch.inputs[1], logits, scratch);
+      run_product(chunk.logits(rows), hidden, launch.inputs[1], logits, scratch);
       const LogitRows logit_rows{
           .logits = reinterpret_cast<const float*>(logits), .rows = rows, .cols = chunk.vocabulary};
       cross_entropy_grad({.rows = logit_rows,
@@ -159,9 +140,9 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const D
                           .d_kind = chunk.kind,
                           .d = dz},
                          device.threads);
-      run_matmul(chunk.hidden_gradient(rows), dz, launch.inputs[1],
-                 launch.outputs[0] + first * row_bytes, scratch);
-      run_matmul(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
+      run_product(chunk.hidden_gradient(rows), dz, launch.inputs[1],
+                  launch.outputs[0] + first * row_bytes, scratch);
+      run_product(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
     }
   });
 }
@@ -170,22 +151,18 @@ std::string_view refuses_packed_linear(const OpView& op, const Device&) {
   return op.frozen[1] ? "" : "the weight is no frozen parameter";
 }
 
-std::string linear_numerics(const OpView& op, const Device& device) {
-  return std::string(matmul_numerics(device.tier, op.inputs[0].kind(), op.inputs[1].kind()));
-}
-
 }  // namespace
 
 std::vector<Candidate> family_candidates(const ir::LinearCrossEntropy&) {
   return {{.name = "linear_cross_entropy.packed",
            .refuses = refuses_packed_linear,
-           .numerics = linear_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op,
                       const Device& device) { return plan_linear_cross_entropy(op, device, true); },
            .packed = {1}},
           {.name = "linear_cross_entropy",
            .refuses = never_refuses,
-           .numerics = linear_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op, const Device& device) {
              return plan_linear_cross_entropy(op, device, false);
            }}};
@@ -194,7 +171,7 @@ std::vector<Candidate> family_candidates(const ir::LinearCrossEntropy&) {
 std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyGrad&) {
   return {{.name = "linear_cross_entropy_grad",
            .refuses = never_refuses,
-           .numerics = linear_numerics,
+           .numerics = product_numerics,
            .plan = plan_linear_cross_entropy_grad}};
 }
 

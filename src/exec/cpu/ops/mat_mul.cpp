@@ -1,6 +1,6 @@
-#include "exec/cpu/kernels/matmul.h"
 #include "exec/cpu/kernels/swiglu.h"
 #include "exec/cpu/ops/families.h"
+#include "exec/cpu/ops/product.h"
 
 namespace parhelion::exec::cpu {
 namespace {
@@ -34,37 +34,14 @@ MatmulArgs mat_mul_args(const OpView& op, const Device& device, bool packed) {
   return args;
 }
 
-std::int64_t mat_mul_workspace(const MatmulArgs& args) {
-  const auto* packed = std::get_if<PackedView>(&args.b);
-  const ir::Kind kind = packed != nullptr ? packed->kind : std::get<MatrixView>(args.b).kind;
-  const std::int64_t n = packed != nullptr ? packed->n : std::get<MatrixView>(args.b).cols;
-  return matmul_workspace_bytes({.m = args.a.rows,
-                                 .n = n,
-                                 .k = args.a.cols,
-                                 .a = args.a.kind,
-                                 .b = kind,
-                                 .packed = packed != nullptr,
-                                 .num_threads = args.num_threads,
-                                 .tier = args.tier});
-}
-
-void mat_mul_bind(MatmulArgs& args, const void* a, const void* b, void* c,
-                  std::span<std::byte> workspace) {
-  args.a.data = a;
-  std::visit([&](auto& view) { view.data = b; }, args.b);
-  args.c.data = c;
-  args.workspace = workspace;
-}
-
 std::unique_ptr<Kernel> plan_mat_mul(const OpView& op, const Device& device, bool packed) {
   const MatmulArgs args = mat_mul_args(op, device, packed);
   const bool bias = std::get<ir::MatMul>(op.node.op).bias;
   const ir::Kind bias_kind = bias ? op.inputs[2].kind() : ir::Kind::f32;
-  return make_kernel(mat_mul_workspace(args), [=](const LaunchArgs& launch) {
+  return make_kernel(product_workspace_bytes(args), [=](const LaunchArgs& launch) {
     MatmulArgs bound = args;
-    mat_mul_bind(bound, launch.inputs[0], launch.inputs[1], launch.outputs[0], launch.workspace);
     if (bias) bound.bias = {.data = launch.inputs[2], .kind = bias_kind};
-    matmul(bound);
+    run_product(bound, launch.inputs[0], launch.inputs[1], launch.outputs[0], launch.workspace);
   });
 }
 
@@ -72,10 +49,6 @@ std::string_view refuses_packed_mat_mul(const OpView& op, const Device&) {
   const auto& attributes = std::get<ir::MatMul>(op.node.op);
   if (!op.frozen[1]) return "b is no frozen parameter";
   return attributes.transpose_b ? "" : "b is not transposed";
-}
-
-std::string mat_mul_numerics(const OpView& op, const Device& device) {
-  return std::string(matmul_numerics(device.tier, op.inputs[0].kind(), op.inputs[1].kind()));
 }
 
 std::string_view refuses_packed_gate_up(const OpView& op, const Device&) {
@@ -90,7 +63,7 @@ std::unique_ptr<Kernel> plan_gate_up(const OpView& op, const Device& device, boo
       .node = product, .inputs = {op.inputs[0], op.inputs[1]}, .outputs = op.outputs, .frozen = {}};
   const MatmulArgs args = mat_mul_args(view, device, packed);
   const std::int64_t product_bytes = aligned(ir::byte_count(op.outputs[0]));
-  const std::int64_t workspace = aligned(mat_mul_workspace(args));
+  const std::int64_t workspace = aligned(product_workspace_bytes(args));
   const std::int64_t n = op.output_dim(0, 1);
   const Swiglu swiglu_args{
       .kind = kind, .rows = op.output_dim(0, 0), .cols = n, .gate_stride = n, .up_stride = n};
@@ -98,11 +71,8 @@ std::unique_ptr<Kernel> plan_gate_up(const OpView& op, const Device& device, boo
     std::byte* gate = launch.workspace.data() + workspace;
     std::byte* up = gate + product_bytes;
     const auto scratch = launch.workspace.first(static_cast<std::size_t>(workspace));
-    MatmulArgs bound = args;
-    mat_mul_bind(bound, launch.inputs[0], launch.inputs[1], gate, scratch);
-    matmul(bound);
-    mat_mul_bind(bound, launch.inputs[0], launch.inputs[2], up, scratch);
-    matmul(bound);
+    run_product(args, launch.inputs[0], launch.inputs[1], gate, scratch);
+    run_product(args, launch.inputs[0], launch.inputs[2], up, scratch);
     Swiglu last = swiglu_args;
     last.gate = gate;
     last.up = up;
@@ -116,13 +86,13 @@ std::unique_ptr<Kernel> plan_gate_up(const OpView& op, const Device& device, boo
 std::vector<Candidate> family_candidates(const ir::MatMul&) {
   return {{.name = "matmul.packed",
            .refuses = refuses_packed_mat_mul,
-           .numerics = mat_mul_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op,
                       const Device& device) { return plan_mat_mul(op, device, true); },
            .packed = {1}},
           {.name = "matmul",
            .refuses = never_refuses,
-           .numerics = mat_mul_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op, const Device& device) {
              return plan_mat_mul(op, device, false);
            }}};
@@ -131,13 +101,13 @@ std::vector<Candidate> family_candidates(const ir::MatMul&) {
 std::vector<Candidate> family_candidates(const ir::GateUp&) {
   return {{.name = "gate_up.packed",
            .refuses = refuses_packed_gate_up,
-           .numerics = mat_mul_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op,
                       const Device& device) { return plan_gate_up(op, device, true); },
            .packed = {1, 2}},
           {.name = "gate_up",
            .refuses = never_refuses,
-           .numerics = mat_mul_numerics,
+           .numerics = product_numerics,
            .plan = [](const OpView& op, const Device& device) {
              return plan_gate_up(op, device, false);
            }}};
