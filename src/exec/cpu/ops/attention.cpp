@@ -21,6 +21,18 @@ std::int64_t attention_scratch(const AttentionShape& shape, const Device& device
   return static_cast<std::int64_t>(attention_scratch_bytes(shape, device.threads));
 }
 
+/// q, k and v, which both directions read as their first inputs.
+Attention packed_attention(const AttentionShape& shape, const LaunchArgs& launch) {
+  const std::int64_t kv_row = shape.kv_heads * shape.d;
+  return {.shape = shape,
+          .q = launch.inputs[0],
+          .k = launch.inputs[1],
+          .v = launch.inputs[2],
+          .q_stride = shape.query_heads * shape.d,
+          .k_stride = kv_row,
+          .v_stride = kv_row};
+}
+
 }  // namespace
 
 std::vector<Candidate> family_candidates(const ir::Attention&) {
@@ -30,19 +42,12 @@ std::vector<Candidate> family_candidates(const ir::Attention&) {
         attention_shape(op, attributes.scale, attributes.window, op.input_dim(1, 1));
     const std::int64_t documents = op.input_dim(3, 0) - 1;
     return make_kernel(attention_scratch(shape, device), [=](const LaunchArgs& launch) {
-      const std::int64_t kv_row = shape.kv_heads * shape.d;
-      attention({.shape = shape,
-                 .q = launch.inputs[0],
-                 .k = launch.inputs[1],
-                 .v = launch.inputs[2],
-                 .q_stride = shape.query_heads * shape.d,
-                 .k_stride = kv_row,
-                 .v_stride = kv_row,
-                 .document_indptr = launch.in<std::int32_t>(3),
-                 .documents = documents,
-                 .o = launch.outputs[0],
-                 .lse = launch.out<float>(1)},
-                launch.workspace.data(), device.threads);
+      Attention args = packed_attention(shape, launch);
+      args.document_indptr = launch.in<std::int32_t>(3);
+      args.documents = documents;
+      args.o = launch.outputs[0];
+      args.lse = launch.out<float>(1);
+      attention(args, launch.workspace.data(), device.threads);
     });
   });
 }
@@ -56,18 +61,12 @@ std::vector<Candidate> family_candidates(const ir::AttentionGrad&) {
     const auto scratch =
         static_cast<std::int64_t>(attention_grad_scratch_bytes(shape, device.threads));
     return make_kernel(scratch, [=](const LaunchArgs& launch) {
-      const std::int64_t kv_row = shape.kv_heads * shape.d;
-      attention_grad({.forward = {.shape = shape,
-                                  .q = launch.inputs[0],
-                                  .k = launch.inputs[1],
-                                  .v = launch.inputs[2],
-                                  .q_stride = shape.query_heads * shape.d,
-                                  .k_stride = kv_row,
-                                  .v_stride = kv_row,
-                                  .document_indptr = launch.in<std::int32_t>(6),
-                                  .documents = documents,
-                                  .o = launch.inputs[3],
-                                  .lse = reinterpret_cast<float*>(launch.inputs[4])},
+      Attention forward = packed_attention(shape, launch);
+      forward.document_indptr = launch.in<std::int32_t>(6);
+      forward.documents = documents;
+      forward.o = launch.inputs[3];
+      forward.lse = reinterpret_cast<float*>(launch.inputs[4]);
+      attention_grad({.forward = forward,
                       .d_o = launch.inputs[5],
                       .dq = launch.outputs[0],
                       .dk = launch.outputs[1],
