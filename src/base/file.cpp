@@ -35,19 +35,9 @@ struct OpenFile {
   int descriptor;
 };
 
-/// Makes a rename durable.
-void sync_directory_of(const std::filesystem::path& path) {
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int code = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  ensure(synced || code == EINVAL, ErrorKind::invalid, "{}: cannot sync: {}", directory.string(),
-         std::strerror(code));  // EINVAL: a file system whose directories need no sync
-}
-
 ErrorKind kind_of_write_error(int code) {
-  return code == ENOSPC || code == EDQUOT ? ErrorKind::exhausted : ErrorKind::invalid;
+  return code == ENOSPC || code == EDQUOT || code == EFBIG ? ErrorKind::exhausted
+                                                           : ErrorKind::invalid;
 }
 
 }  // namespace
@@ -124,7 +114,16 @@ void AtomicFile::commit() {
   ensure(::rename(temporary_.c_str(), path_.c_str()) == 0, ErrorKind::invalid,
          "{}: cannot rename: {}", path_.string(), std::strerror(errno));
   ::close(std::exchange(descriptor_, -1));
-  sync_directory_of(path_);
+  sync_directory(path_.has_parent_path() ? path_.parent_path() : ".");
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int code = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  ensure(synced || code == EINVAL, ErrorKind::invalid, "{}: cannot sync: {}", directory.string(),
+         std::strerror(code));  // EINVAL: a file system whose directories need no sync
 }
 
 }  // namespace parhelion

@@ -57,4 +57,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Makes what was created, renamed or removed in `directory` durable.
+///
+/// Errors: invalid if it is no directory or cannot be synced.
+void sync_directory(const std::filesystem::path& directory);
+
 }  // namespace parhelion

@@ -54,5 +54,11 @@ TEST_F(FileTest, DirectoryIsNoRegularFile) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("no regular file")));
 }
 
+TEST_F(FileTest, SyncsDirectoriesOnly) {
+  sync_directory(directory_);
+  EXPECT_THAT([&] { sync_directory(directory_ / "none"); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("none: cannot sync: No such file")));
+}
+
 }  // namespace
 }  // namespace parhelion
