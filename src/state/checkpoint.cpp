@@ -64,12 +64,12 @@ Checkpoint open_sharded(const fs::path& directory, const fs::path& index_path) {
   return {directory.string(), std::move(files), std::move(tensors)};
 }
 
-Checkpoint open_directory(const fs::path& directory) {
-  const fs::path index = directory / kSafetensorsIndexName;
+Checkpoint open_directory(const fs::path& directory, std::string_view stem) {
+  const fs::path index = directory / safetensors_index_name(stem);
   if (fs::exists(index)) return open_sharded(directory, index);
-  const fs::path single = directory / kSafetensorsSingleName;
+  const fs::path single = directory / safetensors_single_name(stem);
   ensure(fs::exists(single), ErrorKind::invalid, "{}: has neither {} nor {}", directory.string(),
-         kSafetensorsIndexName, kSafetensorsSingleName);
+         index.filename().string(), single.filename().string());
   return open_file(single);
 }
 
@@ -108,9 +108,17 @@ const TensorView& Checkpoint::at(std::string_view name) const {
   return *tensor;
 }
 
-Checkpoint open_checkpoint(const fs::path& path) {
+std::string safetensors_index_name(std::string_view stem) {
+  return fmt::format("{}.safetensors.index.json", stem);
+}
+
+std::string safetensors_single_name(std::string_view stem) {
+  return fmt::format("{}.safetensors", stem);
+}
+
+Checkpoint open_checkpoint(const fs::path& path, std::string_view stem) {
   ensure(fs::exists(path), ErrorKind::invalid, "{}: is missing", path.string());
-  return fs::is_directory(path) ? open_directory(path) : open_file(path);
+  return fs::is_directory(path) ? open_directory(path, stem) : open_file(path);
 }
 
 }  // namespace parhelion::state

@@ -13,9 +13,13 @@
 
 namespace parhelion::state {
 
-/// Where a directory's sharded, or else its only, safetensors file lies.
-inline constexpr std::string_view kSafetensorsIndexName = "model.safetensors.index.json";
-inline constexpr std::string_view kSafetensorsSingleName = "model.safetensors";
+/// What the names of a model's safetensors files begin with, as Hugging Face names them.
+inline constexpr std::string_view kModelStem = "model";
+
+/// Where a directory lists its shards, `<stem>.safetensors.index.json`, or else has its only file,
+/// `<stem>.safetensors`.
+std::string safetensors_index_name(std::string_view stem = kModelStem);
+std::string safetensors_single_name(std::string_view stem = kModelStem);
 
 /// The tensors of a checkpoint whose files are mapped for this object's life.
 ///
@@ -49,11 +53,11 @@ class Checkpoint {
   std::vector<std::size_t> by_name_;  // indices into tensors_
 };
 
-/// Opens a directory with `model.safetensors.index.json` or else `model.safetensors`, or one file:
-/// GGUF if it begins as such, else safetensors.
+/// Opens a directory with `<stem>.safetensors.index.json` or else `<stem>.safetensors`, or one
+/// file: GGUF if it begins as such, else safetensors.
 ///
 /// Errors: invalid if files are missing; corrupt if a file breaks its format, or if the index and a
 ///         shard name different tensors; unsupported for what the parsers refuse by name.
-Checkpoint open_checkpoint(const std::filesystem::path& path);
+Checkpoint open_checkpoint(const std::filesystem::path& path, std::string_view stem = kModelStem);
 
 }  // namespace parhelion::state

@@ -105,10 +105,10 @@ void load(const TensorSource& source, const Mapper& mapper, const std::vector<Ig
   }
 }
 
-void save(const TensorSource& source, const Mapper& mapper, const std::filesystem::path& directory,
-          std::int64_t shard_bytes) {
+void save(const TensorSource& source, const Mapper& mapper, const std::vector<IgnoreRule>& ignored,
+          const std::filesystem::path& directory, std::int64_t shard_bytes) {
   SafetensorsWriter writer(directory, shard_bytes);
-  load(source, mapper, {}, [&](TensorView tensor) { writer.add(std::move(tensor)); });
+  load(source, mapper, ignored, [&](TensorView tensor) { writer.add(std::move(tensor)); });
   writer.finish();
 }
 

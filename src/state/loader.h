@@ -45,11 +45,11 @@ using TensorSink = std::function<void(TensorView tensor)>;
 void load(const TensorSource& source, const Mapper& mapper, const std::vector<IgnoreRule>& ignored,
           const TensorSink& sink);
 
-/// Maps every tensor of `source` into a new checkpoint, all of it or none. Bytes that `read` gives
-/// without `storage` must stay as they are until this returns.
+/// Maps every tensor of `source` that is not ignored into a new checkpoint, all of it or none.
+/// Bytes that `read` gives without `storage` must stay as they are until this returns.
 ///
 /// Errors: as `load` and `SafetensorsWriter`.
-void save(const TensorSource& source, const Mapper& mapper, const std::filesystem::path& directory,
-          std::int64_t shard_bytes = kDefaultShardBytes);
+void save(const TensorSource& source, const Mapper& mapper, const std::vector<IgnoreRule>& ignored,
+          const std::filesystem::path& directory, std::int64_t shard_bytes = kDefaultShardBytes);
 
 }  // namespace parhelion::state

@@ -7,13 +7,10 @@
 #include "state/safetensors_header.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <span>
 #include <system_error>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 namespace parhelion::state {
@@ -73,22 +70,6 @@ std::string safetensors_header_text(const std::vector<TensorView>& tensors) {
   return prefix + text;
 }
 
-/// Makes the directory's renames durable.
-void sync_directory(const fs::path& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  ensure(descriptor >= 0, ErrorKind::invalid, "{}: cannot open: {}", directory.string(),
-         std::strerror(errno));
-  const int status = ::fsync(descriptor);
-  const int error = errno;
-  ::close(descriptor);
-  ensure(status == 0, ErrorKind::invalid, "{}: cannot sync: {}", directory.string(),
-         std::strerror(error));
-}
-
-std::string final_shard_name(std::size_t index, std::size_t count) {
-  return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
-}
-
 }  // namespace
 
 void write_safetensors(const fs::path& path, std::vector<TensorView> tensors) {
@@ -106,11 +87,12 @@ void write_safetensors(const fs::path& path, std::vector<TensorView> tensors) {
   file.commit();
 }
 
-SafetensorsWriter::SafetensorsWriter(fs::path directory, std::int64_t shard_bytes)
-    : directory_(std::move(directory)), shard_bytes_(shard_bytes) {
+SafetensorsWriter::SafetensorsWriter(fs::path directory, std::int64_t shard_bytes,
+                                     std::string_view stem)
+    : directory_(std::move(directory)), shard_bytes_(shard_bytes), stem_(stem) {
   ensure(shard_bytes_ > 0, ErrorKind::invalid, "shard size is {} bytes, expected more than 0",
          shard_bytes_);
-  for (const std::string_view name : {kSafetensorsIndexName, kSafetensorsSingleName}) {
+  for (const std::string& name : {safetensors_index_name(stem_), safetensors_single_name(stem_)}) {
     ensure(!fs::exists(directory_ / name), ErrorKind::invalid, "{}: already holds {}",
            directory_.string(), name);
   }
@@ -140,15 +122,27 @@ void SafetensorsWriter::add(TensorView tensor) {
 }
 
 void SafetensorsWriter::write_shard() {
-  const fs::path path = directory_ / fmt::format(".shard-{:05}.partial", shards_.size() + 1);
+  const fs::path path = directory_ / fmt::format(".{}-{:05}.partial", stem_, shards_.size() + 1);
   write_safetensors(path, std::exchange(pending_, {}));
   shards_.push_back(path);
   pending_bytes_ = 0;
 }
 
+std::string SafetensorsWriter::final_name(std::size_t shard) const {
+  if (shards_.size() == 1) return safetensors_single_name(stem_);
+  return fmt::format("{}-{:05}-of-{:05}.safetensors", stem_, shard + 1, shards_.size());
+}
+
+Json SafetensorsWriter::index_json() const {
+  Json::Object map;
+  for (const auto& [tensor, shard] : shard_of_) map.emplace_back(tensor, Json(final_name(shard)));
+  return Json::Object{{"metadata", Json::Object{{"total_size", total_bytes_}}},
+                      {"weight_map", Json(std::move(map))}};
+}
+
 void SafetensorsWriter::publish() {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    const fs::path path = directory_ / final_shard_name(i, shards_.size());
+    const fs::path path = directory_ / final_name(i);
     std::error_code error;
     fs::rename(shards_[i], path, error);
     ensure(!error, ErrorKind::invalid, "{}: cannot rename: {}", path.string(), error.message());
@@ -158,15 +152,15 @@ void SafetensorsWriter::publish() {
 }
 
 void SafetensorsWriter::finish() {
-  if (!pending_.empty()) write_shard();
-  Json::Object map;
-  for (const auto& [tensor, shard] : shard_of_)
-    map.emplace_back(tensor, Json(final_shard_name(shard, shards_.size())));
-  AtomicFile index(directory_ / kSafetensorsIndexName);
-  index.write(write_json(Json::Object{{"metadata", Json::Object{{"total_size", total_bytes_}}},
-                                      {"weight_map", Json(std::move(map))}}));
-  publish();
-  index.commit();
+  if (!pending_.empty() || shards_.empty()) write_shard();
+  if (shards_.size() == 1) {
+    publish();
+  } else {
+    AtomicFile index(directory_ / safetensors_index_name(stem_));
+    index.write(write_json(index_json()));
+    publish();
+    index.commit();
+  }
   shards_.clear();
   made_directory_ = false;
 }

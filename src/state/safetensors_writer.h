@@ -1,11 +1,14 @@
 #pragma once
 
+#include "base/json.h"
+#include "state/checkpoint.h"
 #include "state/tensor.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace parhelion::state {
@@ -21,9 +24,10 @@ inline constexpr std::int64_t kDefaultShardBytes = std::int64_t{4} << 30;
 ///         shape; unsupported for kinds that the format cannot hold; exhausted if the disk is full.
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors);
 
-/// Writes a directory of shards with their index. Nothing is visible under a final name before
-/// `finish` has every shard complete on disk, and the index, which makes the shards a checkpoint,
-/// comes last. Without a successful `finish` nothing stays behind.
+/// Writes a directory's `<stem>.safetensors`, or shards with their index where one file would pass
+/// the limit. Nothing is visible under a final name before `finish` has every shard complete on
+/// disk, and the index, which makes the shards a checkpoint, comes last. Without a successful
+/// `finish` nothing stays behind.
 class SafetensorsWriter {
  public:
   /// A shard holds at most `shard_bytes` of tensors; a larger tensor has a shard of its own.
@@ -31,7 +35,8 @@ class SafetensorsWriter {
   /// Errors: invalid if `shard_bytes` is not positive, the directory cannot be made, or it already
   ///         holds a checkpoint.
   explicit SafetensorsWriter(std::filesystem::path directory,
-                             std::int64_t shard_bytes = kDefaultShardBytes);
+                             std::int64_t shard_bytes = kDefaultShardBytes,
+                             std::string_view stem = kModelStem);
   ~SafetensorsWriter();
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
@@ -48,9 +53,12 @@ class SafetensorsWriter {
  private:
   void write_shard();
   void publish();
+  std::string final_name(std::size_t shard) const;
+  Json index_json() const;
 
   std::filesystem::path directory_;
   std::int64_t shard_bytes_;
+  std::string stem_;
   bool made_directory_ = false;
   std::vector<TensorView> pending_;  // the shard being collected
   std::int64_t pending_bytes_ = 0;

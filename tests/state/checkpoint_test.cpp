@@ -22,22 +22,22 @@ class CheckpointTest : public StateFiles {
                   "{\"" + tensor + R"(":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", data));
   }
   void put_index(std::string_view map) const {
-    put(kSafetensorsIndexName,
+    put(safetensors_index_name(),
         R"({"metadata":{"total_size":8},"weight_map":)" + std::string(map) + "}");
   }
 };
 
 TEST_F(CheckpointTest, OpensASingleFileAndItsDirectory) {
-  put_shard(kSafetensorsSingleName, "w", "1234");
+  put_shard(safetensors_single_name(), "w", "1234");
   EXPECT_THAT(open_checkpoint(directory_).names(), ElementsAre("w"));
-  const Checkpoint checkpoint = open_checkpoint(directory_ / kSafetensorsSingleName);
+  const Checkpoint checkpoint = open_checkpoint(directory_ / safetensors_single_name());
   EXPECT_EQ(as_text(checkpoint.at("w").bytes), "1234");
   EXPECT_EQ(checkpoint.find("v"), nullptr);
   EXPECT_THAT([&] { checkpoint.at("v"); }, ThrowsMessage<Error>(HasSubstr("has no tensor 'v'")));
 }
 
 TEST_F(CheckpointTest, OpensShardsByTheIndexBeforeASingleFile) {
-  put_shard(kSafetensorsSingleName, "w", "1234");
+  put_shard(safetensors_single_name(), "w", "1234");
   put_shard("x2", "b", "bbbb");
   put_shard("x1", "c", "cccc");
   put_index(R"({"b":"x2","c":"x1"})");
@@ -86,9 +86,9 @@ TEST_F(CheckpointTest, ReadsWhatThePythonPackageWrites) {
 }
 
 TEST_F(CheckpointTest, StaysReadableAfterItsFileVanishes) {
-  put_shard(kSafetensorsSingleName, "w", "1234");
+  put_shard(safetensors_single_name(), "w", "1234");
   const Checkpoint checkpoint = open_checkpoint(directory_);
-  std::filesystem::remove(directory_ / kSafetensorsSingleName);
+  std::filesystem::remove(directory_ / safetensors_single_name());
   EXPECT_EQ(as_text(checkpoint.at("w").bytes), "1234");
 }
 
@@ -137,7 +137,7 @@ TEST_F(CheckpointTest, RefusesATensorInTwoShards) {
 }
 
 TEST_F(CheckpointTest, RefusesAnIndexThatIsNone) {
-  put(kSafetensorsIndexName, "{}");
+  put(safetensors_index_name(), "{}");
   EXPECT_THAT([&] { open_checkpoint(directory_); },
               ThrowsMessage<Error>(HasSubstr("weight_map is missing, expected object")));
   put_index("[]");

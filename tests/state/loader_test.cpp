@@ -95,7 +95,7 @@ TEST_F(LoaderTest, PatternsMatchWholeNames) {
 }
 
 TEST_F(LoaderTest, GivesViewsIntoTheMappingWhenNothingChanges) {
-  put(kSafetensorsSingleName,
+  put(safetensors_single_name(),
       safetensors_file(R"({"m.a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", "1234"));
   const Checkpoint checkpoint = open_checkpoint(directory_);
   load(source_of(checkpoint), PrefixScope{"m.", "", {Identity{"a"}}}, {},
@@ -124,7 +124,7 @@ TEST_F(LoaderTest, SavesAndLoadsBackThroughTheInverse) {
   MemorySource memory({ramp("e.0", {2, 3}), ramp("e.1", {2, 3}, 6), ramp("norm", {5}, 20)});
   const Mapper mapper{Parallel{
       {Sequential{{Stack{{"e.0", "e.1"}, "e", 0}, Transpose{"e", 1, 2}}}, Rename{"norm", "n"}}}};
-  save(memory.source(), mapper, directory_ / "out", 32);
+  save(memory.source(), mapper, {}, directory_ / "out", 32);
   const Checkpoint checkpoint = open_checkpoint(directory_ / "out");
   EXPECT_THAT(checkpoint.names(), ElementsAre("e", "n"));
   EXPECT_EQ(checkpoint.at("e").shape, (Shape{2, 3, 2}));
@@ -136,10 +136,19 @@ TEST_F(LoaderTest, SavesAndLoadsBackThroughTheInverse) {
   EXPECT_THAT(back["norm"], ElementsAre(20, 21, 22, 23, 24));
 }
 
+TEST_F(LoaderTest, SaveLeavesOutOnlyWhatIsIgnored) {
+  MemorySource memory({ramp("a", {2}), ramp("b", {3})});
+  const Mapper mapper{Parallel{{Identity{"a"}}}};
+  EXPECT_THAT([&] { save(memory.source(), mapper, {}, directory_ / "out"); },
+              ThrowsMessage<Error>(HasSubstr("has 1 tensors that nothing reads: 'b'")));
+  save(memory.source(), mapper, {{"b", "it is computed"}}, directory_ / "out");
+  EXPECT_THAT(open_checkpoint(directory_ / "out").names(), ElementsAre("a"));
+}
+
 TEST_F(LoaderTest, AFailedSaveLeavesNothing) {
   MemorySource memory({ramp("a", {2}), ramp("b", {3})});
   const Mapper mapper{Parallel{{Identity{"a"}, Squeeze{"b", 0}}}};
-  EXPECT_THAT([&] { save(memory.source(), mapper, directory_ / "out", 1); },
+  EXPECT_THAT([&] { save(memory.source(), mapper, {}, directory_ / "out", 1); },
               ThrowsMessage<Error>(HasSubstr("cannot be squeezed")));
   EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
 }

@@ -130,17 +130,48 @@ TEST_F(SafetensorsWriterTest, SplitsAtTheLimitAndGivesALargeTensorItsOwnShard) {
   const Checkpoint checkpoint = open_checkpoint(directory_ / "out");
   EXPECT_THAT(checkpoint.names(), ElementsAre("a", "b", "c", "d"));
   EXPECT_EQ(as_text(checkpoint.at("c").bytes), "cccccccccccc");
-  EXPECT_EQ(read_file(directory_ / "out" / kSafetensorsIndexName),
+  EXPECT_EQ(read_file(directory_ / "out" / safetensors_index_name()),
             R"({"metadata":{"total_size":20},"weight_map":{)"
             R"("a":"model-00001-of-00003.safetensors","b":"model-00001-of-00003.safetensors",)"
             R"("c":"model-00002-of-00003.safetensors","d":"model-00003-of-00003.safetensors"}})");
+}
+
+TEST_F(SafetensorsWriterTest, OneShardIsOneFileWithoutAnIndex) {
+  SafetensorsWriter writer(directory_ / "out", 8);
+  writer.add(text_tensor("a", "aaaa"));
+  writer.add(text_tensor("b", "bbbb"));
+  writer.finish();
+  EXPECT_THAT(listing(directory_ / "out"), ElementsAre("model.safetensors"));
+  EXPECT_THAT(open_checkpoint(directory_ / "out").names(), ElementsAre("a", "b"));
+}
+
+TEST_F(SafetensorsWriterTest, NoTensorsAreAnEmptyFile) {
+  SafetensorsWriter(directory_ / "out").finish();
+  EXPECT_THAT(listing(directory_ / "out"), ElementsAre("model.safetensors"));
+  EXPECT_THAT(open_checkpoint(directory_ / "out").names(), IsEmpty());
+}
+
+TEST_F(SafetensorsWriterTest, SetsOfOtherStemsShareADirectory) {
+  ASSERT_TRUE(save_two_shards(directory_));
+  SafetensorsWriter writer(directory_, 4, "moments");
+  writer.add(text_tensor("m", "mmmm"));
+  writer.add(text_tensor("n", "nnnn"));
+  writer.finish();
+  EXPECT_THAT(open_checkpoint(directory_).names(), ElementsAre("a", "b"));
+  EXPECT_THAT(open_checkpoint(directory_, "moments").names(), ElementsAre("m", "n"));
+  EXPECT_THAT(listing(directory_), testing::Contains("moments-00002-of-00002.safetensors"));
+  EXPECT_THAT([&] { SafetensorsWriter(directory_, 4, "moments"); },
+              ThrowsMessage<Error>(HasSubstr("already holds moments.safetensors.index.json")));
+  EXPECT_THAT([&] { open_checkpoint(directory_, "none"); },
+              ThrowsMessage<Error>(
+                  HasSubstr("has neither none.safetensors.index.json nor none.safetensors")));
 }
 
 TEST_F(SafetensorsWriterTest, ShowsNothingBeforeFinish) {
   SafetensorsWriter writer(directory_, 4);
   writer.add(text_tensor("a", "aaaa"));
   writer.add(text_tensor("b", "bbbb"));
-  EXPECT_THAT(listing(directory_), ElementsAre(".shard-00001.partial"));
+  EXPECT_THAT(listing(directory_), ElementsAre(".model-00001.partial"));
   EXPECT_THAT([&] { open_checkpoint(directory_); }, ThrowsMessage<Error>(HasSubstr("has neither")));
 }
 
@@ -154,15 +185,15 @@ TEST_F(SafetensorsWriterTest, LeavesNothingWithoutFinish) {
 }
 
 TEST_F(SafetensorsWriterTest, AFullDiskInAShardLeavesNothing) {
-  fill_disk_at(".shard-00002.partial");
+  fill_disk_at(".model-00002.partial");
   EXPECT_FALSE(save_two_shards(directory_));
   EXPECT_EQ(error_.kind(), ErrorKind::exhausted);
-  EXPECT_THAT(error_.what(), HasSubstr(".shard-00002.partial: cannot write: No space left"));
+  EXPECT_THAT(error_.what(), HasSubstr(".model-00002.partial: cannot write: No space left"));
   EXPECT_THAT(listing(directory_), IsEmpty());
 }
 
 TEST_F(SafetensorsWriterTest, AFullDiskAtTheIndexLeavesNothing) {
-  fill_disk_at(std::string(kSafetensorsIndexName));
+  fill_disk_at(safetensors_index_name());
   EXPECT_FALSE(save_two_shards(directory_));
   EXPECT_EQ(error_.kind(), ErrorKind::exhausted);
   EXPECT_THAT(error_.what(), HasSubstr("model.safetensors.index.json: cannot write: No space"));
@@ -171,7 +202,8 @@ TEST_F(SafetensorsWriterTest, AFullDiskAtTheIndexLeavesNothing) {
 
 TEST_F(SafetensorsWriterTest, AFileThatStopsGrowingAtAnyByteLeavesNothing) {
   ASSERT_TRUE(save_two_shards(directory_ / "whole"));
-  const auto index_bytes = std::filesystem::file_size(directory_ / "whole" / kSafetensorsIndexName);
+  const auto index_bytes =
+      std::filesystem::file_size(directory_ / "whole" / safetensors_index_name());
   const auto shard_bytes =
       std::filesystem::file_size(directory_ / "whole" / "model-00001-of-00002.safetensors");
   const std::size_t needed = std::max(index_bytes, shard_bytes);
