@@ -1,7 +1,7 @@
 // Prefill and decode of one sequence through the serving engine.
-//   bench_serve MODEL DTYPE THREADS PROMPT_TOKENS NEW_TOKENS RUNS
-// MODEL is a directory or GGUF file. Prints one JSON object: median tokens/s of prefill and decode,
-// bytes of the weights, time of one decode step.
+//   bench_serve MODEL DTYPE THREADS PROMPT_TOKENS NEW_TOKENS RUNS [avx2]
+// MODEL is a directory or GGUF file; avx2 holds every kernel down to that level. Prints one JSON
+// object: median tokens/s of prefill and decode, bytes of the weights, time of one decode step.
 
 #include "app/in_memory_contract.h"
 #include "app/weights.h"
@@ -9,6 +9,8 @@
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
+
+#include <hwy/targets.h>
 
 #include "family_times.h"
 #include <algorithm>
@@ -32,10 +34,17 @@ std::vector<std::int32_t> random_ids(std::int64_t count, std::int64_t vocabulary
   return ids;
 }
 
-void run(const char* path, ir::Kind kind, int threads, std::int64_t prompt, std::int64_t fresh,
-         int runs) {
+/// The widest level, or AVX2 for the matmul and for all kernels that Highway dispatches.
+exec::CpuLevel hold_level(bool avx2) {
+  if (!avx2) return exec::CpuLevel::widest;
+  hwy::DisableTargets(HWY_AVX2 - 1);  // better targets have lower bits
+  return exec::CpuLevel::avx2;
+}
+
+void run(const char* path, ir::Kind kind, const exec::CpuOptions& options, std::int64_t prompt,
+         std::int64_t fresh, int runs) {
   const model::OpenedModel opened = model::open_model(path);
-  const auto executor = exec::make_cpu_executor({.threads = threads});
+  const auto executor = exec::make_cpu_executor(options);
   contract::Contract contract = app::make_contract(
       opened.model, {.kind = kind,
                      .context_tokens = prompt + fresh,
@@ -70,14 +79,15 @@ void run(const char* path, ir::Kind kind, int threads, std::int64_t prompt, std:
 }  // namespace parhelion
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fprintf(stderr,
-                 "usage: bench_serve MODEL f32|bf16 THREADS PROMPT_TOKENS NEW_TOKENS RUNS\n");
+  using namespace parhelion;
+  const bool avx2 = argc == 8 && std::string_view(argv[7]) == "avx2";
+  if (argc != 7 && !avx2) {
+    std::fprintf(
+        stderr, "usage: bench_serve MODEL f32|bf16 THREADS PROMPT_TOKENS NEW_TOKENS RUNS [avx2]\n");
     return 2;
   }
-  using namespace parhelion;
   const ir::Kind kind = std::string_view(argv[2]) == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
-  run(argv[1], kind, std::atoi(argv[3]), std::atoll(argv[4]), std::atoll(argv[5]),
-      std::atoi(argv[6]));
+  const exec::CpuOptions options{.threads = std::atoi(argv[3]), .level = hold_level(avx2)};
+  run(argv[1], kind, options, std::atoll(argv[4]), std::atoll(argv[5]), std::atoi(argv[6]));
   return 0;
 }

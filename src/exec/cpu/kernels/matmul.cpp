@@ -109,8 +109,9 @@ void pack(const MatrixView& b, Tier tier, int num_threads, std::span<std::byte> 
   const std::int64_t panels = pieces({0, b.cols}, kernels.tile_columns);
 #pragma omp parallel for schedule(static) num_threads(std::max(num_threads, 1))
   for (std::int64_t tile = 0; tile < panels; ++tile)
-    pack_right(kernels, b, {tile, tile + 1}, {0, b.rows}, packed.data() + tile * distance,
-               distance);
+    pack_right(kernels, b, {tile, tile + 1}, {0, b.rows},
+               {pairs ? kernels.pack_pairs : kernels.pack_float, packed.data() + tile * distance,
+                distance});
 }
 
 }  // namespace parhelion::exec::cpu

@@ -91,14 +91,17 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   choose_grid(blocking, useful_threads(shape));
   const std::int64_t columns = blocking.block_columns * kernels.tile_columns;
   blocking.thin = shape.packed && shape.m <= kThinRows;
+  blocking.wide = blocking.pairs && !blocking.dot && !blocking.thin;
   const std::int64_t depth = std::min(shape.k, kFoldDepth);
   blocking.group_rows =
       blocking.thin ? blocking.block_rows : std::min(blocking.block_rows, kPanelsPerPack);
   blocking.a_pitch = pitch_of(blocking.tile_rows);
   blocking.a_panel_bytes = align(4 * blocking.a_pitch * (blocking.thin ? shape.k : depth));
   blocking.a_bytes = blocking.group_rows * blocking.a_panel_bytes;
-  if (!shape.packed)
-    blocking.b_bytes = align(blocking.block_columns * panel_bytes(kernels, blocking.pairs, depth));
+  if (!shape.packed || blocking.wide) {
+    const bool pairs = blocking.pairs && !blocking.wide;
+    blocking.b_bytes = align(blocking.block_columns * panel_bytes(kernels, pairs, depth));
+  }
   blocking.total_bytes = align(4 * blocking.block_rows * kernels.tile_rows * columns);
   return blocking;
 }

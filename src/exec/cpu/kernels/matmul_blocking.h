@@ -33,6 +33,7 @@ struct MatmulBlocking {
   MatmulKernels kernels;
   bool dot = false;            // a is packed as pairs
   bool pairs = false;          // b is packed as pairs
+  bool wide = false;           // pairs of b are widened to f32 once a block, not in each tile
   bool thin = false;           // few rows on a packed b: a is packed over all terms, b read once
   std::int64_t tile_rows = 0;  // of every tile but the last: tiles are nearly equal
   std::int64_t row_tiles = 0;

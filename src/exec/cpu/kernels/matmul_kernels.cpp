@@ -27,6 +27,7 @@ MatmulKernels matmul_target_kernels() {
           .pack_float = &pack_float,
           .pack_wide = &pack_wide,
           .pack_pairs = &pack_pairs,
+          .widen = &widen_panel,
           .store = &store_row,
           .fused = HWY_NATIVE_FMA != 0};
 }

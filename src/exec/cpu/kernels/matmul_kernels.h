@@ -62,6 +62,9 @@ struct StoreArgs {
 };
 using StoreFunction = void (*)(const StoreArgs& args);
 
+/// Unpacks a panel of b from pairs over `depth` terms into f32 [depth][tile width].
+using WidenFunction = void (*)(const void* pairs, std::int64_t depth, float* panel);
+
 /// The kernels of one tier. Tiles are indexed by rows - 1.
 struct MatmulKernels {
   std::int64_t tile_rows = 0;
@@ -72,6 +75,7 @@ struct MatmulKernels {
   PackFunction pack_float = nullptr;          // f32 to f32
   PackFunction pack_wide = nullptr;           // bf16 to f32
   PackFunction pack_pairs = nullptr;          // bf16 to pairs
+  WidenFunction widen = nullptr;
   StoreFunction store = nullptr;
   bool fused = true;  // multiply-adds round once
 };

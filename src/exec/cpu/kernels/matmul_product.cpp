@@ -68,25 +68,49 @@ void pack_left(const MatmulProduct& product, const Scratch& scratch, Range tiles
   return (blocking.dot ? kernels.pack_pairs : kernels.pack_wide)(args);
 }
 
+RightPanels packed_panels(const MatmulProduct& product, const PackedView& packed, Range columns,
+                          Range depth) {
+  const MatmulBlocking& blocking = product.blocking;
+  const std::int64_t distance = panel_bytes(blocking.kernels, blocking.pairs, product.k);
+  return {static_cast<const std::byte*>(packed.data) + columns.begin * distance +
+              panel_bytes(blocking.kernels, blocking.pairs, depth.begin),
+          distance};
+}
+
+// The panels as f32 in the scratch, where every tile row of the block reads them.
+RightPanels widen_panels(const MatmulKernels& kernels, const RightPanels& packed, Range columns,
+                         Range depth, std::byte* scratch) {
+  const std::int64_t distance = panel_bytes(kernels, false, depth.size());
+  for (std::int64_t j = 0; j < columns.size(); ++j) {
+    kernels.widen(packed.first + j * packed.distance, depth.size(),
+                  reinterpret_cast<float*>(scratch + j * distance));
+  }
+  return {scratch, distance};
+}
+
 RightPanels right_panels(const MatmulProduct& product, const Scratch& scratch, Range columns,
                          Range depth) {
   const MatmulBlocking& blocking = product.blocking;
   const MatmulKernels& kernels = blocking.kernels;
   if (const auto* packed = std::get_if<PackedView>(&product.args->b)) {
-    const std::int64_t distance = panel_bytes(kernels, blocking.pairs, product.k);
-    return {static_cast<const std::byte*>(packed->data) + columns.begin * distance +
-                panel_bytes(kernels, blocking.pairs, depth.begin),
-            distance};
+    const RightPanels panels = packed_panels(product, *packed, columns, depth);
+    return blocking.wide ? widen_panels(kernels, panels, columns, depth, scratch.b) : panels;
   }
-  const std::int64_t distance = panel_bytes(kernels, blocking.pairs, depth.size());
-  pack_right(kernels, std::get<MatrixView>(product.args->b), columns, depth, scratch.b, distance);
+  const bool pairs = blocking.pairs && !blocking.wide;
+  const std::int64_t distance = panel_bytes(kernels, pairs, depth.size());
+  const auto& b = std::get<MatrixView>(product.args->b);
+  const PackFunction pack = b.kind == ir::Kind::f32 ? kernels.pack_float
+                            : pairs                 ? kernels.pack_pairs
+                                                    : kernels.pack_wide;
+  pack_right(kernels, b, columns, depth, {pack, scratch.b, distance});
   return {scratch.b, distance};
 }
 
 TileFunction tile_function(const MatmulBlocking& blocking, std::int64_t rows) {
   const MatmulKernels& kernels = blocking.kernels;
   if (blocking.dot) return kernels.dot_tiles[rows - 1];
-  return blocking.pairs ? kernels.wide_tiles[rows - 1] : kernels.float_tiles[rows - 1];
+  const bool widened = blocking.pairs && !blocking.wide;
+  return (widened ? kernels.wide_tiles : kernels.float_tiles)[rows - 1];
 }
 
 // One packed tile row of a against every panel of b, over the terms of `depth`.
@@ -219,20 +243,19 @@ void multiply_share(const MatmulProduct& product, std::int64_t index) {
 }
 
 void pack_right(const MatmulKernels& kernels, const MatrixView& b, Range columns, Range depth,
-                std::byte* panels, std::int64_t panel_bytes) {
+                const RightTarget& target) {
   for (std::int64_t done = 0; done < columns.size(); done += kPanelsPerPack) {
     const std::int64_t first = (columns.begin + done) * kernels.tile_columns;
-    const PackArgs args{.source = element_at(b, depth.begin, first),
-                        .stride = b.row_stride,
-                        .run = b.transposed ? Run::along_depth : Run::along_lines,
-                        .lines = b.cols - first,
-                        .depth = depth.size(),
-                        .panel = panels + done * panel_bytes,
-                        .pitch = kernels.tile_columns,
-                        .panels = std::min(columns.size() - done, kPanelsPerPack),
-                        .panel_lines = kernels.tile_columns,
-                        .panel_bytes = panel_bytes};
-    (b.kind == ir::Kind::bf16 ? kernels.pack_pairs : kernels.pack_float)(args);
+    target.pack({.source = element_at(b, depth.begin, first),
+                 .stride = b.row_stride,
+                 .run = b.transposed ? Run::along_depth : Run::along_lines,
+                 .lines = b.cols - first,
+                 .depth = depth.size(),
+                 .panel = target.first + done * target.distance,
+                 .pitch = kernels.tile_columns,
+                 .panels = std::min(columns.size() - done, kPanelsPerPack),
+                 .panel_lines = kernels.tile_columns,
+                 .panel_bytes = target.distance});
   }
 }
 

@@ -19,9 +19,15 @@ struct MatmulProduct {
 /// Computes what the `index`-th thread of the grid owns.
 void multiply_share(const MatmulProduct& product, std::int64_t index);
 
-/// Packs the terms `depth` of b's tile columns `columns` to `panels`, which lie `panel_bytes`
-/// apart.
+/// Where panels of b are packed to, and in which form.
+struct RightTarget {
+  PackFunction pack = nullptr;
+  std::byte* first = nullptr;
+  std::int64_t distance = 0;  // bytes from one panel to the next
+};
+
+/// Packs the terms `depth` of b's tile columns `columns`.
 void pack_right(const MatmulKernels& kernels, const MatrixView& b, Range columns, Range depth,
-                std::byte* panels, std::int64_t panel_bytes);
+                const RightTarget& target);
 
 }  // namespace parhelion::exec::cpu

@@ -117,6 +117,15 @@ void wide_tile(const TileArgs& args) {
   fold(sums, args);
 }
 
+void widen_panel(const void* pairs, std::int64_t depth, float* panel) {
+  const auto* b = static_cast<const std::uint32_t*>(pairs);  // [depth / 2, kTileColumns]
+  for (std::int64_t k = 0; k < depth; ++k, panel += kTileColumns) {
+    const TileTerms terms = load_halves(b + k / 2 * kTileColumns, k);
+    for (int j = 0; j < kTileVectors; ++j)
+      hn::Store(terms.at[j], TileTag(), panel + j * kTileLanes);
+  }
+}
+
 template <int... Rows>
 constexpr std::array<TileFunction, sizeof...(Rows)> float_tile_table(
     std::integer_sequence<int, Rows...>) {
