@@ -109,10 +109,12 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
 void AtomicFile::commit() {
-  ensure(::fsync(descriptor_) == 0, kind_of_write_error(errno), "{}: cannot sync: {}",
-         path_.string(), std::strerror(errno));
-  ensure(::rename(temporary_.c_str(), path_.c_str()) == 0, ErrorKind::invalid,
-         "{}: cannot rename: {}", path_.string(), std::strerror(errno));
+  const bool synced = ::fsync(descriptor_) == 0;
+  ensure(synced, kind_of_write_error(errno), "{}: cannot sync: {}", path_.string(),
+         std::strerror(errno));
+  const bool renamed = ::rename(temporary_.c_str(), path_.c_str()) == 0;
+  ensure(renamed, ErrorKind::invalid, "{}: cannot rename: {}", path_.string(),
+         std::strerror(errno));
   ::close(std::exchange(descriptor_, -1));
   sync_directory(path_.has_parent_path() ? path_.parent_path() : ".");
 }

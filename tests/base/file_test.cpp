@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 
 namespace parhelion {
@@ -52,6 +53,19 @@ TEST_F(FileTest, MissingFileIsNamed) {
 TEST_F(FileTest, DirectoryIsNoRegularFile) {
   EXPECT_THAT([&] { read_file(directory_); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("no regular file")));
+}
+
+TEST_F(FileTest, ARenameThatFailsSaysWhy) {
+  const auto path = directory_ / "a";
+  std::filesystem::create_directories(path / "b");
+  AtomicFile file(path);
+  errno = EPERM;  // of something earlier
+  try {
+    file.commit();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("a: cannot rename: Is a directory"));
+  }
 }
 
 TEST_F(FileTest, SyncsDirectoriesOnly) {
