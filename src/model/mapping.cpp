@@ -44,6 +44,7 @@ Mapping mapping(const Model& model, CheckpointFormat format) {
   }
   if (format == CheckpointFormat::gguf)
     return {parts, {{"rope_freqs.weight", "its rule is part of the rope table"}}};
+  if (format == CheckpointFormat::parhelion) return {parts, {}};
   Mapping result{parts, {{"*.rotary_emb.inv_freq", "the rope table is computed"}}};
   if (model.tied_head)
     result.ignored.push_back({"lm_head.weight", "the head is tied to the embedding"});

@@ -3,12 +3,20 @@
 #include "model/model.h"
 #include "state/loader.h"
 
+#include <string_view>
 #include <vector>
 
 namespace parhelion::model {
 
 /// Whose names a checkpoint uses.
-enum class CheckpointFormat : std::uint8_t { hugging_face, gguf };
+enum class CheckpointFormat : std::uint8_t {
+  hugging_face,
+  gguf,
+  parhelion,  ///< the parameters' own names, as training saves them
+};
+
+/// What the names of the files begin with in which training saves parameters.
+inline constexpr std::string_view kParametersStem = "parameters";
 
 /// How a checkpoint's tensors become a model's parameters; `state::invert` goes back.
 struct Mapping {

@@ -32,11 +32,20 @@ state::Shape host_shape(const ir::TensorType& type) {
 
 }  // namespace
 
+bool holds_own_parameters(const std::filesystem::path& directory) {
+  return std::filesystem::exists(directory / state::safetensors_index_name(kParametersStem)) ||
+         std::filesystem::exists(directory / state::safetensors_single_name(kParametersStem));
+}
+
 OpenedModel open_model(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) {
     Model model = model_from_directory(path);
-    Mapping names = mapping(model, CheckpointFormat::hugging_face);
-    return {std::move(model), state::open_checkpoint(path), std::move(names)};
+    const bool is_own = holds_own_parameters(path);
+    Mapping names =
+        mapping(model, is_own ? CheckpointFormat::parhelion : CheckpointFormat::hugging_face);
+    return {std::move(model),
+            state::open_checkpoint(path, is_own ? kParametersStem : state::kModelStem),
+            std::move(names)};
   }
   state::Checkpoint checkpoint = state::open_checkpoint(path);
   ensure(checkpoint.metadata() != nullptr, ErrorKind::invalid,

@@ -1,5 +1,7 @@
+#include "ir/print.h"
 #include "model/checkpoint_test_support.h"
 #include "model/config_test_support.h"
+#include "model/programs.h"
 
 #include <gmock/gmock.h>
 
@@ -105,6 +107,24 @@ TEST(GgufConfig, TakesBiasesFromTheTensors) {
   EXPECT_TRUE(has("model.layers.0.self_attn.k_proj.bias"));
   EXPECT_FALSE(has("model.layers.0.self_attn.o_proj.bias"));
   EXPECT_FALSE(has("model.layers.0.mlp.up_proj.bias"));
+}
+
+TEST(GgufConfig, HasTheModelOfItsConfigJson) {
+  Entries linear = small_gguf_keys();
+  linear.emplace_back("llama.rope.scaling.type", std::string_view("linear"));
+  linear.emplace_back("llama.rope.scaling.factor", 4.0F);
+  const std::array<state::Checkpoint, 3> checkpoints = {
+      gguf_checkpoint(small_gguf_keys()),
+      gguf_checkpoint(linear, {counting_tensor("output.weight", {32, 16}, 0.0F)}),
+      gguf_checkpoint(wide_head_keys(), {divisors_tensor(llama31_divisors())})};
+  for (const state::Checkpoint& checkpoint : checkpoints) {
+    const Recipe& recipe = find_recipe(*checkpoint.metadata());
+    const Model model = recipe.from_gguf(checkpoint);
+    const Model back = model_of(recipe.gguf_to_config(checkpoint));
+    EXPECT_EQ(ir::print(build_train(back, ir::Kind::f32).program),
+              ir::print(build_train(model, ir::Kind::f32).program));
+    EXPECT_EQ(back.eos_ids, model.eos_ids);
+  }
 }
 
 TEST(GgufConfig, NamesUnknownKeys) {

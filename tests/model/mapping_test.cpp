@@ -46,6 +46,27 @@ TEST_P(GoldenCheckpoint, HoldsJustTheParametersOfItsModel) {
   EXPECT_EQ(loaded(opened).size(), opened.checkpoint.tensors().size());
 }
 
+TEST_P(GoldenCheckpoint, OpensAsATrainingCheckpointWithTheSameBytes) {
+  const std::filesystem::path directory =
+      std::filesystem::path(testing::TempDir()) / "parhelion_own" / GetParam();
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  std::filesystem::copy(golden_path(GetParam()) / "config.json", directory);
+  const OpenedModel original = open_model(golden_path(GetParam()));
+  state::SafetensorsWriter writer(directory, 20'000, kParametersStem);
+  load_parameters(original, [&writer](state::TensorView tensor) { writer.add(tensor); });
+  writer.finish();
+  EXPECT_TRUE(holds_own_parameters(directory));
+  EXPECT_FALSE(holds_own_parameters(golden_path(GetParam())));
+  const OpenedModel opened = open_model(directory);
+  const auto expected = loaded(original);
+  const auto found = loaded(opened);
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [name, tensor] : expected)
+    EXPECT_EQ(values_of(found.at(name)), values_of(tensor)) << name;
+  std::filesystem::remove_all(directory);
+}
+
 TEST_P(GoldenCheckpoint, ComesBackFromGgufNamesByteForByte) {
   Model model = open_model(golden_path(GetParam())).model;
   model.gguf_rope_rows = state::RopeLayout::interleaved;

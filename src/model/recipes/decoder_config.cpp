@@ -58,6 +58,14 @@ Sampling sampling_from_config(ConfigKeys& keys, const SamplingRanges& ranges) {
   return draws ? result : Sampling{};
 }
 
+/// As `eos_ids_from_config` reads them; absent if there are none.
+void add_eos_ids(const std::vector<std::int32_t>& eos_ids, Json::Object& members) {
+  Json::Array array;
+  for (const std::int32_t id : eos_ids) array.emplace_back(std::int64_t{id});
+  if (array.size() == 1) members.emplace_back("eos_token_id", array.front());
+  if (array.size() > 1) members.emplace_back("eos_token_id", std::move(array));
+}
+
 }  // namespace
 
 Decoder decoder_from_config(ConfigKeys& keys, std::optional<std::int64_t> otherwise_head_dim) {
@@ -82,6 +90,28 @@ Decoder decoder_from_config(ConfigKeys& keys, std::optional<std::int64_t> otherw
                "pad_token_id", "problem_type", "return_dict", "torch_dtype",
                "transformers.js_config", "transformers_version", "use_cache"});
   return result;
+}
+
+Json::Object decoder_to_config(const Decoder& config, const std::vector<std::int32_t>& eos_ids) {
+  const GroupedAttention& attention = config.attention;
+  ensure(attention.projection_bias == attention.output_bias, ErrorKind::unsupported,
+         "config.json: attention_bias speaks of all four projections, but the model has a bias {}",
+         attention.output_bias ? "in o_proj alone" : "in q_proj, k_proj and v_proj alone");
+  Json::Object members{{"vocab_size", config.vocabulary},
+                       {"hidden_size", config.hidden},
+                       {"intermediate_size", config.mlp.intermediate},
+                       {"num_hidden_layers", config.layers},
+                       {"num_attention_heads", attention.heads},
+                       {"num_key_value_heads", attention.kv_heads},
+                       {"head_dim", attention.head_dim},
+                       {"hidden_act", "silu"},
+                       {"max_position_embeddings", config.rope.positions},
+                       {"rms_norm_eps", config.norm_eps},
+                       {"tie_word_embeddings", config.tied_head},
+                       {"attention_bias", attention.projection_bias}};
+  rope_to_config(config.rope, members);
+  add_eos_ids(eos_ids, members);
+  return members;
 }
 
 Model decoder_model(std::string architecture, const Decoder& config, std::string_view where) {
@@ -128,6 +158,20 @@ void apply_generation_config(const Json& config, Model& model) {
   keys.finish();
   if (!eos_ids.empty()) model.eos_ids = eos_ids;
   model.sampling = sampling;
+}
+
+Json generation_config_of(const Model& model) {
+  const Sampling& sampling = model.sampling;
+  const bool draws = sampling != Sampling{};
+  Json::Object members{{"do_sample", draws}};
+  if (draws) {
+    members.emplace_back("temperature", sampling.temperature);
+    members.emplace_back("top_k", sampling.top_k);
+    members.emplace_back("top_p", sampling.top_p);
+    members.emplace_back("min_p", sampling.min_p);
+  }
+  add_eos_ids(model.eos_ids, members);
+  return members;
 }
 
 }  // namespace parhelion::model

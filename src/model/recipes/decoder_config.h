@@ -13,6 +13,12 @@ namespace parhelion::model {
 /// Errors: as ConfigKeys.
 Decoder decoder_from_config(ConfigKeys& keys, std::optional<std::int64_t> otherwise_head_dim = {});
 
+/// The members of a config.json that give `config` back, with the tokens that end a sequence. They
+/// are written in the form that Transformers 4 and 5 read.
+///
+/// Errors: unsupported for biases that such configs have no key for.
+Json::Object decoder_to_config(const Decoder& config, const std::vector<std::int32_t>& eos_ids);
+
 /// The model that `config` describes.
 ///
 /// Errors: invalid if sizes do not fit each other; `where` names the file.
@@ -27,5 +33,8 @@ std::vector<std::int32_t> eos_ids_from_config(ConfigKeys& keys, std::int64_t voc
 ///
 /// Errors: as ConfigKeys.
 void apply_generation_config(const Json& config, Model& model);
+
+/// The generation_config.json that gives the model's end tokens and sampling defaults back.
+Json generation_config_of(const Model& model);
 
 }  // namespace parhelion::model

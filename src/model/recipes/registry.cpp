@@ -15,8 +15,8 @@ namespace parhelion::model {
 namespace {
 
 constexpr std::array<Recipe, 2> kRecipes = {{
-    {"llama", llama_from_config, llama_from_gguf},
-    {"qwen3", qwen3_from_config, qwen3_from_gguf},
+    {"llama", llama_from_config, llama_from_gguf, llama_gguf_to_config},
+    {"qwen3", qwen3_from_config, qwen3_from_gguf, qwen3_gguf_to_config},
 }};
 
 const Recipe& recipe_named(std::string_view name, std::string_view where) {

@@ -14,6 +14,7 @@ struct Recipe {
   std::string_view name;  ///< `model_type` of a config.json and `general.architecture` of a GGUF
   Model (*from_config)(const Json& config);
   Model (*from_gguf)(const state::Checkpoint& checkpoint);
+  Json (*gguf_to_config)(const state::Checkpoint& checkpoint);  ///< the config.json of such a model
 };
 
 /// All recipes, by name.

@@ -65,4 +65,24 @@ ir::RopeTable rope_from_config(ConfigKeys& keys) {
   return rope;
 }
 
+void rope_to_config(const ir::RopeTable& rope, Json::Object& members) {
+  members.emplace_back("rope_theta", rope.theta);
+  switch (rope.scaling) {
+    case ir::RopeScaling::none:
+      return;
+    case ir::RopeScaling::linear:
+      members.emplace_back("rope_scaling",
+                           Json::Object{{"rope_type", "linear"}, {"factor", rope.factor}});
+      return;
+    case ir::RopeScaling::by_wavelength:
+      members.emplace_back("rope_scaling", Json::Object{{"rope_type", "llama3"},
+                                                        {"factor", rope.factor},
+                                                        {"low_freq_factor", rope.low_frequency},
+                                                        {"high_freq_factor", rope.high_frequency},
+                                                        {"original_max_position_embeddings",
+                                                         rope.original_positions}});
+      return;
+  }
+}
+
 }  // namespace parhelion::model

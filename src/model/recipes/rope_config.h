@@ -11,4 +11,7 @@ namespace parhelion::model {
 /// Errors: unsupported for scalings other than default, linear and llama3; as ConfigKeys.
 ir::RopeTable rope_from_config(ConfigKeys& keys);
 
+/// Adds the members that give `rope` back, as Transformers 4 writes them and 5 reads them too.
+void rope_to_config(const ir::RopeTable& rope, Json::Object& members);
+
 }  // namespace parhelion::model

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "model/mapping.h"
 #include "train/checkpoint/checkpoint_directory.h"
 #include "train/checkpoint/write_checkpoint.h"
 
@@ -69,7 +70,7 @@ std::optional<TrainCheckpoint> open_newest_checkpoint(const fs::path& checkpoint
 }
 
 state::Checkpoint saved_parameters(const TrainCheckpoint& checkpoint) {
-  return state::open_checkpoint(checkpoint.directory, kParametersStem);
+  return state::open_checkpoint(checkpoint.directory, model::kParametersStem);
 }
 
 state::Checkpoint saved_optimizer(const TrainCheckpoint& checkpoint) {

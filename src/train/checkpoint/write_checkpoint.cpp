@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "model/mapping.h"
 #include "train/checkpoint/checkpoint_directory.h"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ WrittenCheckpoint write_checkpoint(const CheckpointContent& content, const Check
   const fs::path final_path = store.directory / checkpoint_name(content.facts.step);
   const UnfinishedDirectory unfinished(unfinished_path(final_path));
   const fs::path& path = unfinished.path();
-  write_tensors(path, kParametersStem, store.shard_bytes, content.parameters);
+  write_tensors(path, model::kParametersStem, store.shard_bytes, content.parameters);
   write_tensors(path, kOptimizerStem, store.shard_bytes, content.optimizer);
   for (const ModelFile& file : store.model_files) write_model_file(path, file);
   const Manifest manifest{.facts = content.facts, .files = record_files(path)};

@@ -11,8 +11,8 @@
 
 namespace parhelion::train {
 
-/// What the names of a checkpoint's safetensors files begin with.
-inline constexpr std::string_view kParametersStem = "parameters";
+/// What the names of the files begin with that hold the optimizer's state; those of the parameters
+/// are `model::kParametersStem`.
 inline constexpr std::string_view kOptimizerStem = "optimizer";
 
 /// A file that a checkpoint takes along so that it can be opened as a model: config.json, the

@@ -29,4 +29,17 @@ Model llama_from_gguf(const state::Checkpoint& checkpoint) {
   return model;
 }
 
+Json llama_to_config(const Decoder& form, const std::vector<std::int32_t>& eos_ids) {
+  Json::Object members = decoder_to_config(form, eos_ids);
+  members.emplace_back("mlp_bias", form.mlp.bias);
+  members.emplace_back("model_type", "llama");
+  members.emplace_back("architectures", Json::Array{"LlamaForCausalLM"});
+  return members;
+}
+
+Json llama_gguf_to_config(const state::Checkpoint& checkpoint) {
+  const Decoder form = decoder_from_gguf(checkpoint, "llama");
+  return llama_to_config(form, eos_ids_from_gguf(*checkpoint.metadata(), form.vocabulary));
+}
+
 }  // namespace parhelion::model

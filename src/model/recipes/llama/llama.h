@@ -14,4 +14,10 @@ namespace parhelion::model {
 Model llama_from_config(const Json& config);
 Model llama_from_gguf(const state::Checkpoint& checkpoint);
 
+/// The config.json of the form, which `llama_from_config` reads back, and of a GGUF file's model.
+///
+/// Errors: unsupported for biases that a config.json has no key for; of a GGUF file also as above.
+Json llama_to_config(const Decoder& form, const std::vector<std::int32_t>& eos_ids);
+Json llama_gguf_to_config(const state::Checkpoint& checkpoint);
+
 }  // namespace parhelion::model

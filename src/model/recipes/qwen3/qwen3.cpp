@@ -44,4 +44,18 @@ Model qwen3_from_gguf(const state::Checkpoint& checkpoint) {
   return model;
 }
 
+Json qwen3_to_config(const Decoder& form, const std::vector<std::int32_t>& eos_ids) {
+  ensure(!form.mlp.bias, ErrorKind::unsupported,
+         "config.json: has no key for the biases of a qwen3 model's MLP");
+  Json::Object members = decoder_to_config(form, eos_ids);
+  members.emplace_back("model_type", "qwen3");
+  members.emplace_back("architectures", Json::Array{"Qwen3ForCausalLM"});
+  return members;
+}
+
+Json qwen3_gguf_to_config(const state::Checkpoint& checkpoint) {
+  const Decoder form = decoder_from_gguf(checkpoint, "qwen3");
+  return qwen3_to_config(form, eos_ids_from_gguf(*checkpoint.metadata(), form.vocabulary));
+}
+
 }  // namespace parhelion::model

@@ -14,4 +14,10 @@ namespace parhelion::model {
 Model qwen3_from_config(const Json& config);
 Model qwen3_from_gguf(const state::Checkpoint& checkpoint);
 
+/// The config.json of the form, which `qwen3_from_config` reads back, and of a GGUF file's model.
+///
+/// Errors: unsupported for biases that a config.json has no key for; of a GGUF file also as above.
+Json qwen3_to_config(const Decoder& form, const std::vector<std::int32_t>& eos_ids);
+Json qwen3_gguf_to_config(const state::Checkpoint& checkpoint);
+
 }  // namespace parhelion::model
