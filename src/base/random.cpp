@@ -30,6 +30,11 @@ std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low
   return word;
 }
 
+std::uint32_t noise16(std::uint64_t seed, std::uint64_t tag, std::uint64_t element) {
+  const std::uint32_t word = philox(seed, element / 8, tag)[element % 8 / 2];
+  return element % 2 == 0 ? word & 0xffffu : word >> 16;
+}
+
 float uniform(std::uint64_t seed, std::uint64_t tag, std::uint64_t element) {
   return to_unit(philox(seed, element, tag)[0]);
 }

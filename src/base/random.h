@@ -11,6 +11,9 @@ namespace parhelion {
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
                                     std::uint64_t counter_high);
 
+/// 16 random bits, keyed by (seed, tag, element). Eight elements share one Philox block.
+std::uint32_t noise16(std::uint64_t seed, std::uint64_t tag, std::uint64_t element);
+
 /// A float in [0, 1) with 24 random bits, keyed by (seed, tag, element).
 float uniform(std::uint64_t seed, std::uint64_t tag, std::uint64_t element);
 

@@ -57,6 +57,15 @@ class Plan {
   virtual std::span<const StepReport> steps() const = 0;
 };
 
+/// An input or output of a plan as its elements.
+///
+/// Errors: as Plan::host.
+template <class T>
+std::span<T> host_span(Plan& plan, std::string_view name) {
+  const std::span<std::byte> bytes = plan.host(name);
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
 /// A device that plans and runs instances, and owns the buffers that outlive a run. Two plans that
 /// name a buffer share it.
 class Executor {

@@ -58,7 +58,7 @@ ValueId Builder::buffer(Buffer buffer) {
 }
 
 std::vector<ValueId> Builder::add(Op op, const std::vector<ValueId>& inputs) {
-  OpNode node{.phase = phase_, .layer = layer_, .label = label_};
+  OpNode node{.gate = gate_, .phase = phase_, .layer = layer_, .label = label_};
   for (const ValueId input : inputs) node.inputs.push_back({.value = input});
   const std::vector<TensorType> types = infer(op, input_types(program_, node));
   const OpId id{static_cast<std::uint32_t>(program_.ops.size()) + 1};

@@ -38,6 +38,8 @@ class Builder {
   void set_label(std::string_view label);
   void set_layer(std::int32_t layer) { layer_ = layer; }
   void set_phase(Phase phase) { phase_ = phase; }
+  /// A bool8[] that decides whether following ops take effect; none: they always do.
+  void set_gate(ValueId gate) { gate_ = gate; }
 
   const Program& program() const { return program_; }
   const TensorType& type(ValueId value) const { return program_.at(value).type; }
@@ -51,6 +53,7 @@ class Builder {
   std::uint32_t label_ = 0;
   std::int32_t layer_ = 0;
   Phase phase_ = Phase::forward;
+  ValueId gate_ = {};
 };
 
 }  // namespace parhelion::ir

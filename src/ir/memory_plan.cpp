@@ -52,6 +52,7 @@ class Storages {
   void add_op(OpId id) {
     const OpNode& node = program_.at(id);
     for (const Operand& input : node.inputs) touch(of(input.value), id, node.phase);
+    if (node.gate) touch(of(node.gate), id, node.phase);
     for (const Tie& tie : traits(node.op).ties) {
       const Operand& input = node.inputs[static_cast<std::size_t>(tie.input)];
       of_value_[node.outputs[static_cast<std::size_t>(tie.output)].index] =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/ops/adapt.h"
 #include "ir/ops/attention.h"
 #include "ir/ops/cross_entropy.h"
 #include "ir/ops/elementwise.h"
@@ -11,8 +12,10 @@
 #include "ir/ops/rms_norm.h"
 #include "ir/ops/rope.h"
 #include "ir/ops/sample.h"
+#include "ir/ops/step.h"
 #include "ir/ops/swiglu.h"
 #include "ir/ops/tensor.h"
+#include "ir/ops/update.h"
 
 #include <string>
 #include <variant>
@@ -25,7 +28,8 @@ using Op =
     std::variant<MatMul, Embedding, EmbeddingGrad, RmsNorm, RmsNormGradInput, RmsNormGradWeight,
                  AddRmsNorm, RopeTable, Rope, Attention, AttentionGrad, PagedAttention, PageWrite,
                  Swiglu, SwigluGrad, GateUp, Binary, Cast, Reduce, Broadcast, AccumulateRows, Fill,
-                 Reshape, LinearCrossEntropy, LinearCrossEntropyGrad, LogProbability, Sample>;
+                 Reshape, LinearCrossEntropy, LinearCrossEntropyGrad, LogProbability, Sample,
+                 AdamUpdate, SgdUpdate, Accumulate, Clear, SquaredNorm, StepScale, Scale, Dropout>;
 
 /// The six answers of a family, for any op.
 Traits traits(const Op& op);

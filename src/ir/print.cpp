@@ -44,8 +44,9 @@ std::string joined_text(const Items& items, Text text) {
 
 std::string buffer_line(const Buffer& buffer) {
   const std::string init = buffer.init ? " = " + to_string(*buffer.init) : "";
-  return fmt::format("buffer {}: {} | {}, {}{}\n", buffer.name, to_string(buffer.type),
-                     name(buffer.role), name(buffer.lifetime), init);
+  const std::string_view frozen = buffer.trainable ? "" : ", frozen";
+  return fmt::format("buffer {}: {} | {}, {}{}{}\n", buffer.name, to_string(buffer.type),
+                     name(buffer.role), name(buffer.lifetime), frozen, init);
 }
 
 std::string op_line(const Program& program, std::size_t index) {
@@ -56,6 +57,7 @@ std::string op_line(const Program& program, std::size_t index) {
       joined_text(node.inputs, [&](const Operand& each) { return operand_text(program, each); });
   std::string line = fmt::format("{}. {} = {}", index + 1, outputs, to_string(node.op));
   if (!inputs.empty()) line += " " + inputs;
+  if (node.gate) line += " if " + value_text(program, node.gate);
   line += fmt::format(" | {}, layer {}", name(node.phase), node.layer);
   if (node.label >= program.labels.size()) return line + fmt::format(", label {}?\n", node.label);
   const std::string& label = program.labels[node.label];

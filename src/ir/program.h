@@ -30,6 +30,7 @@ struct Buffer {
   TensorType type = {};
   Role role = Role::input;
   Lifetime lifetime = Lifetime::process;
+  bool trainable = true;        ///< of parameters: `differentiate` gives it a gradient
   std::optional<Op> init = {};  ///< an op without inputs that makes a constant's content
   bool operator==(const Buffer&) const = default;
 };
@@ -60,6 +61,8 @@ struct OpNode {
   Op op = {};
   std::vector<Operand> inputs = {};
   std::vector<ValueId> outputs = {};
+  ValueId gate =
+      {};  ///< a bool8[]: where it is false at run time, the tied outputs keep their bytes
   Phase phase = Phase::forward;
   std::int32_t layer = 0;   ///< where stages may be cut; gradient ops inherit it
   std::uint32_t label = 0;  ///< index into the program's labels

@@ -53,6 +53,7 @@ void verify_ids(const Program& program) {
            traits(node.op).name, node.label, program.labels.size());
     std::vector<ValueId> named = node.outputs;
     for (const Operand& operand : node.inputs) named.push_back(operand.value);
+    if (node.gate) named.push_back(node.gate);
     for (const ValueId id : named) {
       if (!exists(id, program.values))
         fail(ErrorKind::invalid, "verify P1: {}: value {} does not exist, there are {}",
@@ -232,9 +233,22 @@ void note_gradient_uses(VerifyState& state, std::uint32_t number) {
   }
 }
 
+void verify_gate(VerifyState& state, std::uint32_t number) {
+  const Program& program = state.program;
+  const OpNode& node = program.ops[number - 1];
+  verify_read(state, number, {.value = node.gate});
+  if (program.at(node.gate).type != TensorType(Kind::bool8, {}))
+    fail(ErrorKind::invalid, "verify P13: {}: its gate, value {}, is {}, expected bool8[]",
+         where(program, number), node.gate.index, to_string(program.at(node.gate).type));
+  if (traits(node.op).ties.size() != node.outputs.size())
+    fail(ErrorKind::invalid, "verify P13: {}: has a gate and an output that is not tied",
+         where(program, number));
+}
+
 void verify_op(VerifyState& state, std::uint32_t number) {
   for (const Operand& operand : state.program.ops[number - 1].inputs)
     verify_read(state, number, operand);
+  if (state.program.ops[number - 1].gate) verify_gate(state, number);
   verify_types(state.program, number);
   verify_outputs(state, number);
   note_gradient_uses(state, number);

@@ -22,6 +22,8 @@ namespace parhelion::ir {
 /// (P10) phases: an op reads no value of a later phase
 /// (P11) phases: an op updates no value that an earlier op of a later phase reads
 /// (P12) phases: state that forward updates is named by no gradient phase
+/// (P13) gates: a gate is a bool8[] that exists before its op, and every output of a gated op is
+///       tied
 ///
 /// By (P10) and (P11) a stable sort of the ops by phase computes the same.
 ///

@@ -90,14 +90,21 @@ void check_arena(const MemorySweep& sweep, ValueId id, bool persistent, bool cro
                     : "has no buffer");
 }
 
+/// What an op names before it runs: its inputs and its gate.
+std::vector<ValueId> values_read(const OpNode& node) {
+  std::vector<ValueId> result;
+  for (const Operand& input : node.inputs) result.push_back(input.value);
+  if (node.gate) result.push_back(node.gate);
+  return result;
+}
+
 void check_arenas(const MemorySweep& sweep) {
   const Program& program = sweep.program;
   std::vector<bool> crosses(program.values.size());
   for (const OpNode& node : program.ops) {
-    for (const Operand& input : node.inputs) {
-      const OpId producer = program.at(input.value).producer;
-      if (producer && program.at(producer).phase != node.phase)
-        crosses[input.value.index - 1] = true;
+    for (const ValueId read : values_read(node)) {
+      const OpId producer = program.at(read).producer;
+      if (producer && program.at(producer).phase != node.phase) crosses[read.index - 1] = true;
     }
   }
   for (std::uint32_t i = 1; i <= program.values.size(); ++i) {
@@ -161,8 +168,8 @@ void sweep_op(MemorySweep& sweep, std::uint32_t number) {
     take(sweep, output);
     touched.push_back(output);
   }
-  for (const Operand& input : node.inputs) {
-    if (!sweep.program.at(input.value).buffer) touched.push_back(input.value);
+  for (const ValueId read : values_read(node)) {
+    if (!sweep.program.at(read).buffer) touched.push_back(read);
   }
   for (const ValueId id : touched) {
     if (sweep.last_op[id.index - 1] != number) continue;
@@ -176,7 +183,7 @@ std::vector<std::uint32_t> last_ops(const Program& program) {
   for (std::uint32_t number = 1; number <= program.ops.size(); ++number) {
     const OpNode& node = program.ops[number - 1];
     for (const ValueId output : node.outputs) last[output.index - 1] = number;
-    for (const Operand& input : node.inputs) last[input.value.index - 1] = number;
+    for (const ValueId read : values_read(node)) last[read.index - 1] = number;
   }
   return last;
 }

@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      ConformanceGroup{"gather", test::gather_cases},
                                      ConformanceGroup{"elementwise", test::elementwise_cases},
                                      ConformanceGroup{"reduce", test::reduce_cases},
-                                     ConformanceGroup{"sample", test::sample_cases}),
+                                     ConformanceGroup{"sample", test::sample_cases},
+                                     ConformanceGroup{"update", test::update_cases}),
                      testing::ValuesIn(conformance_levels())),
     conformance_name);
 
@@ -82,8 +83,8 @@ TEST(ConformanceCases, CutEveryFamilyWithAParallelFactor) {
     (test::part_cases(each).empty() ? uncut : cut).insert(name);
   }
   for (const std::string& name : cut) uncut.erase(name);
-  EXPECT_EQ(uncut, (std::set<std::string>{"linear_cross_entropy_grad", "reshape",
-                                          "rms_norm_grad_weight"}));
+  EXPECT_EQ(uncut, (std::set<std::string>{"dropout", "linear_cross_entropy_grad", "reshape",
+                                          "rms_norm_grad_weight", "squared_norm", "step_scale"}));
 }
 
 TEST(CpuPrograms, AgreeWithTheFloat64Reference) {

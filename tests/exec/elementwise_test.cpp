@@ -48,7 +48,7 @@ void expect_unary(std::int64_t count) {
   const auto activated = [&](std::int64_t i) { return x.at(i) / (1 + std::exp(-x.at(i))); };
   EXPECT_TRUE(test::is_near(y, activated, test::tolerance<T>(1)));
   const float factor = 0.3f;
-  scale({kElementKind<T>, x.data(), y.data(), count}, &factor, 2);
+  scale({kElementKind<T>, x.data(), y.data(), count}, factor, 2);
   const auto scaled = [&](std::int64_t i) {
     return test::value_of(test::stored<T>(static_cast<float>(x.at(i)) * factor));
   };

@@ -175,6 +175,19 @@ TEST(Gradient, OfCast) {
 )");
 }
 
+TEST(Gradient, OfScale) {
+  expect_gradient({Scale{2.5}, {"a f32[tokens, 4]"}},
+                  R"(6. %8: f32[tokens, 4] = scale(factor=2.5) %7 | input_grad, layer 0, rule
+)");
+}
+
+TEST(Gradient, OfDropoutDropsTheSameElements) {
+  expect_gradient(
+      {Dropout{.probability = 0.5, .tag = 3}, {"a f32[tokens, 4]", "i u64[]"}},
+      R"(7. %9: f32[tokens, 4] = dropout(probability=0.5, tag=3) %8, %2 i1 | input_grad, layer 0, rule
+)");
+}
+
 TEST(Gradient, OfMean) {
   expect_gradient(
       {Reduce{ReduceFunction::mean, 1}, {"a f32[tokens, 4]"}},

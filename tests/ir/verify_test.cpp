@@ -234,5 +234,24 @@ TEST(Verify, P12RefusesGradientsThatReadForwardState) {
   });
 }
 
+TEST(Verify, P13RefusesGatesThatCannotDecide) {
+  expect_refusal(
+      "P13: op 5 accumulate_rows (embed): its gate, value 7, is f32[tokens, 4], expected bool8[]",
+      [](Program& p) { p.ops[4].gate = {7}; });
+  const auto add_gate = [](Program& p) {
+    Builder builder(p);
+    const ValueId gate = builder.input("gate", TensorType(Kind::bool8, {}));
+    p.ops[4].gate = gate;
+    return gate;
+  };
+  Program gated = valid_program();
+  add_gate(gated);
+  EXPECT_NO_THROW(verify(gated));
+  expect_refusal("P13: op 4 reduce (embed): has a gate and an output that is not tied",
+                 [&](Program& p) { p.ops[3].gate = add_gate(p); });
+  expect_refusal("P1: op 5 accumulate_rows (embed): value 99 does not exist, there are 9",
+                 [](Program& p) { p.ops[4].gate = {99}; });
+}
+
 }  // namespace
 }  // namespace parhelion::ir

@@ -60,8 +60,9 @@ OpView CpuPlan::view_of(const ir::OpNode& node, Weights weights) const {
               .frozen = {}};
   for (const ir::Operand& operand : node.inputs) {
     const ir::BufferId buffer = instance_.at(operand.value).buffer;
-    view.frozen.push_back(weights == Weights::frozen && buffer &&
-                          instance_.at(buffer).role == ir::Role::parameter && !operand.shape);
+    const bool parameter = buffer && instance_.at(buffer).role == ir::Role::parameter;
+    view.frozen.push_back(parameter && !operand.shape &&
+                          (weights == Weights::frozen || !instance_.at(buffer).trainable));
   }
   return view;
 }
@@ -77,6 +78,7 @@ void CpuPlan::plan_op(const ir::OpNode& node, Weights weights, const Device& dev
   }
   for (const ir::ValueId output : node.outputs)
     step.outputs.push_back(address(output, Form::plain));
+  if (node.gate) step.gate = address(node.gate, Form::plain);
   arenas_.workspace.reserve(step.kernel->workspace_bytes);
   choice.report.workspace_bytes = step.kernel->workspace_bytes;
   reports_.push_back(std::move(choice.report));
@@ -111,6 +113,7 @@ void CpuPlan::check_parameters() {
 }
 
 void CpuPlan::launch(const Step& step) const {
+  if (step.gate != nullptr && *step.gate == std::byte{0}) return;
   const auto bytes = static_cast<std::size_t>(step.kernel->workspace_bytes);
   step.kernel->run({.inputs = step.inputs,
                     .outputs = step.outputs,

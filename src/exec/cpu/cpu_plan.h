@@ -33,6 +33,7 @@ class CpuPlan final : public Plan {
     std::unique_ptr<Kernel> kernel;
     std::vector<std::byte*> inputs;
     std::vector<std::byte*> outputs;
+    const std::byte* gate = nullptr;  ///< a bool; null: always
   };
 
   void own_inputs_and_outputs();

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <algorithm>
 #include <sys/mman.h>
 #include <utility>
 
@@ -18,6 +19,9 @@ std::byte* map(std::int64_t bytes, int protection, int flags) {
   return static_cast<std::byte*>(data);
 }
 
+/// Nothing at all has an address too, so that an empty buffer is told from an absent one.
+std::int64_t mapped_bytes(std::int64_t bytes) { return std::max<std::int64_t>(bytes, 1); }
+
 void advise_large_pages(std::byte* data, std::int64_t bytes) {
   if (bytes >= kLargePageBytes)
     ::madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);  // a hint only
@@ -26,13 +30,12 @@ void advise_large_pages(std::byte* data, std::int64_t bytes) {
 }  // namespace
 
 Memory::Memory(std::int64_t bytes) : size_(bytes) {
-  if (bytes == 0) return;
-  data_ = map(bytes, PROT_READ | PROT_WRITE, 0);
+  data_ = map(mapped_bytes(bytes), PROT_READ | PROT_WRITE, 0);
   advise_large_pages(data_, bytes);
 }
 
 Memory::~Memory() {
-  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(size_));
+  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(mapped_bytes(size_)));
 }
 
 Memory::Memory(Memory&& other) noexcept

@@ -11,10 +11,10 @@ namespace {
 
 bool is_parameter(const Program& program, ValueId value) {
   const BufferId buffer = program.at(value).buffer;
-  return buffer && program.at(buffer).role == Role::parameter;
+  return buffer && program.at(buffer).role == Role::parameter && program.at(buffer).trainable;
 }
 
-/// For each value: does it depend on a parameter.
+/// For each value: does it depend on a trainable parameter.
 std::vector<bool> values_that_depend_on_parameters(const Program& program) {
   std::vector<bool> depends(program.values.size() + 1, false);
   for (std::uint32_t i = 1; i <= program.values.size(); ++i)

@@ -6,6 +6,7 @@ std::vector<std::int32_t> count_uses(const Program& program) {
   std::vector<std::int32_t> uses(program.values.size() + 1, 0);
   for (const OpNode& node : program.ops) {
     for (const Operand& input : node.inputs) ++uses[input.value.index];
+    if (node.gate) ++uses[node.gate.index];
   }
   return uses;
 }
@@ -27,6 +28,7 @@ void relink(Program& program) {
   program.values = std::move(kept);
   for (OpNode& node : program.ops) {
     for (Operand& input : node.inputs) input.value = renamed[input.value.index];
+    if (node.gate) node.gate = renamed[node.gate.index];
     for (ValueId& output : node.outputs) output = renamed[output.index];
   }
 }

@@ -16,6 +16,7 @@ struct Case {
   std::int64_t terms = 1;                 ///< of the longest sum that makes an output
   std::vector<std::size_t> weights = {};  ///< inputs that a program may hold as parameters
   ir::Kind between = ir::Kind::f32;       ///< what results on the way to outputs are rounded to
+  bool stochastic = false;                ///< bf16 outputs may be rounded away from the nearest
 };
 using Cases = std::vector<Case>;
 
@@ -29,6 +30,7 @@ Cases gather_cases();
 Cases elementwise_cases();
 Cases reduce_cases();
 Cases sample_cases();
+Cases update_cases();
 
 /// The cases of every family.
 Cases all_cases();

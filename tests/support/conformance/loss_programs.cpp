@@ -76,6 +76,13 @@ LossProgram elementwise_program(const ir::Op& op, std::size_t operands) {
   return make.finish(make.one(op, inputs));
 }
 
+LossProgram dropout_program() {
+  LossBuilder make("dropout");
+  const ValueId x = make.activation("x", {3, 4});
+  const ValueId seed = make.input("seed", filled(ir::Kind::u64, {}, 77));
+  return make.finish(make.one(ir::Dropout{.probability = 0.4, .tag = 2}, {x, seed}));
+}
+
 /// Reduces to rows or one number, then repeats, so that the loss has a rank.
 LossProgram reduce_program(ir::ReduceFunction function, std::int64_t axis, bool mean) {
   LossBuilder make("reduce, broadcast");
@@ -208,6 +215,8 @@ std::vector<LossProgram> loss_programs() {
                                 elementwise_program(ir::Binary{ir::BinaryFunction::add}, 2),
                                 elementwise_program(ir::Binary{ir::BinaryFunction::multiply}, 2),
                                 elementwise_program(ir::Cast{kF32}, 1),
+                                elementwise_program(ir::Scale{.factor = 1.5}, 1),
+                                dropout_program(),
                                 elementwise_program(ir::Reshape{{2, 6}}, 1),
                                 reduce_program(sum, 0, true),
                                 reduce_program(sum, 2, false),

@@ -35,6 +35,14 @@ WideOutputs reference(const ir::LinearCrossEntropy& op, const WideInputs& in);
 WideOutputs reference(const ir::LinearCrossEntropyGrad& op, const WideInputs& in);
 WideOutputs reference(const ir::LogProbability& op, const WideInputs& in);
 WideOutputs reference(const ir::Sample& op, const WideInputs& in);
+WideOutputs reference(const ir::AdamUpdate& op, const WideInputs& in);
+WideOutputs reference(const ir::SgdUpdate& op, const WideInputs& in);
+WideOutputs reference(const ir::Accumulate& op, const WideInputs& in);
+WideOutputs reference(const ir::Clear& op, const WideInputs& in);
+WideOutputs reference(const ir::SquaredNorm& op, const WideInputs& in);
+WideOutputs reference(const ir::StepScale& op, const WideInputs& in);
+WideOutputs reference(const ir::Scale& op, const WideInputs& in);
+WideOutputs reference(const ir::Dropout& op, const WideInputs& in);
 
 /// log(sum(exp(x[first .. first + count - 1]))).
 double wide_log_sum_exp(const Wide& x, std::int64_t first, std::int64_t count);

@@ -31,6 +31,7 @@ void with_stored_type(ir::Kind kind, const F& f) {
   if (kind == ir::Kind::i32) return f(std::int32_t{});
   if (kind == ir::Kind::i64) return f(std::int64_t{});
   if (kind == ir::Kind::u64) return f(std::uint64_t{});
+  if (kind == ir::Kind::bool8) return f(std::uint8_t{});
   fail(ErrorKind::bug, "reference: has no tensors of {}", ir::name(kind));
 }
 

@@ -121,9 +121,9 @@ void silu(const Unary& args, int threads) {
   });
 }
 
-void scale(const Unary& args, const float* factor, int threads) {
+void scale(const Unary& args, float factor, int threads) {
   parallel_ranges(args.count, grain_of(1), threads, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(elementwise_scale)(args, *factor, begin, end);
+    HWY_DYNAMIC_DISPATCH(elementwise_scale)(args, factor, begin, end);
   });
 }
 

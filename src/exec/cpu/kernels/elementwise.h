@@ -32,8 +32,8 @@ struct Unary {
 /// y = x / (1 + exp(-x)), in f32, rounded once.
 void silu(const Unary& args, int threads);
 
-/// y = x * factor[0]: the factor is an operand, read at each call.
-void scale(const Unary& args, const float* factor, int threads);
+/// y = x * factor, in f32, rounded once.
+void scale(const Unary& args, float factor, int threads);
 
 /// y[i] = x[i] in another format, to nearest even.
 struct Cast {

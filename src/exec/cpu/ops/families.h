@@ -34,6 +34,14 @@ std::vector<Candidate> family_candidates(const ir::LinearCrossEntropy& op);
 std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyGrad& op);
 std::vector<Candidate> family_candidates(const ir::LogProbability& op);
 std::vector<Candidate> family_candidates(const ir::Sample& op);
+std::vector<Candidate> family_candidates(const ir::AdamUpdate& op);
+std::vector<Candidate> family_candidates(const ir::SgdUpdate& op);
+std::vector<Candidate> family_candidates(const ir::Accumulate& op);
+std::vector<Candidate> family_candidates(const ir::Clear& op);
+std::vector<Candidate> family_candidates(const ir::SquaredNorm& op);
+std::vector<Candidate> family_candidates(const ir::StepScale& op);
+std::vector<Candidate> family_candidates(const ir::Scale& op);
+std::vector<Candidate> family_candidates(const ir::Dropout& op);
 
 /// The only candidate of a family whose one kernel accepts whatever the op's checks allow.
 std::vector<Candidate> one_candidate(std::string_view name,

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "ir/element.h"
+#include "ir/ops/update.h"
+
+#include <cstdint>
+
+namespace parhelion::exec::cpu {
+
+/// Operands of ir::AdamUpdate. Tensors are updated in place.
+struct AdamUpdate {
+  ir::AdamUpdate op;
+  ir::Kind kind = ir::Kind::f32;         ///< of p
+  ir::Kind moment_kind = ir::Kind::f32;  ///< of m and v
+  void* p = nullptr;                     ///< [count]
+  const float* g = nullptr;              ///< [count]
+  void* m = nullptr;                     ///< [count]
+  void* v = nullptr;                     ///< [count]
+  const float* scale = nullptr;
+  const float* lr = nullptr;
+  const float* correction = nullptr;  ///< [2]
+  const std::uint64_t* seed = nullptr;
+  std::int64_t count = 0;
+};
+void adam_update(const AdamUpdate& args, int threads);
+
+/// Operands of ir::SgdUpdate. Tensors are updated in place.
+struct SgdUpdate {
+  ir::SgdUpdate op;
+  ir::Kind kind = ir::Kind::f32;           ///< of p
+  ir::Kind momentum_kind = ir::Kind::f32;  ///< of b
+  void* p = nullptr;                       ///< [count]
+  const float* g = nullptr;                ///< [count]
+  void* b = nullptr;                       ///< [count]; null without momentum
+  const float* scale = nullptr;
+  const float* lr = nullptr;
+  const float* gain = nullptr;
+  const std::uint64_t* seed = nullptr;
+  std::int64_t count = 0;
+};
+void sgd_update(const SgdUpdate& args, int threads);
+
+}  // namespace parhelion::exec::cpu
