@@ -34,7 +34,7 @@ constexpr auto choices(const OnError*) {
 enum class Packing : std::uint8_t {
   concatenate,  ///< one stream of tokens, cut every `sequence_tokens`
   fit,          ///< whole documents, as many as fit
-  none,         ///< one document
+  none,         ///< microbatch_tokens / sequence_tokens documents
 };
 constexpr auto choices(const Packing*) {
   return std::array{choice("concatenate", Packing::concatenate), choice("fit", Packing::fit),
@@ -92,8 +92,9 @@ constexpr auto settings(const DataSettings*) {
               "plans `microbatch_tokens` alone"),
       setting("packing", &DataSettings::packing,
               "how documents fill a microbatch: `concatenate` joins them and cuts every "
-              "`sequence_tokens`, `fit` takes as many whole ones as fit, `none` takes one. "
-              "Documents never attend to each other"),
+              "`sequence_tokens`, `fit` takes as many whole ones as fit, `none` takes "
+              "`microbatch_tokens` / `sequence_tokens` of them in order. Documents never attend to "
+              "each other"),
       setting("long_documents", &DataSettings::long_documents,
               "what becomes of a document of more than `sequence_tokens` where packing is `fit` or "
               "`none`: it is split, truncated, or an error"),
