@@ -36,6 +36,7 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
+  std::span<const AddedToken> tokens() const { return tokens_; }
 
   /// Cuts `text` into parts, appended to `parts`. With SpecialText::plain a special token is passed
   /// over where it stands.

@@ -1,7 +1,9 @@
 #include "text/split.h"
 
+#include "base/error.h"
 #include "text/unicode.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -122,6 +124,12 @@ std::optional<SplitStage> find_scanner(std::string_view pattern) {
     if (known.pattern == pattern) return known.words;
   }
   return std::nullopt;
+}
+
+std::string_view pattern_of(const Llama3Words& words) {
+  const auto known = std::ranges::find(kKnownPatterns, words, &KnownPattern::words);
+  ensure(known != kKnownPatterns.end(), ErrorKind::bug, "split: no pattern is known for the words");
+  return known->pattern;
 }
 
 void split_text(std::span<const SplitStage> stages, std::string_view text, PieceSink sink) {

@@ -37,6 +37,7 @@ struct Gpt2Words {};
 struct Llama3Words {
   std::int32_t max_digits = 3;
   bool marks_in_words = false;
+  bool operator==(const Llama3Words&) const = default;
 };
 
 /// Runs of numeric characters apart from the rest, each character alone if `individual`.
@@ -81,6 +82,11 @@ void split(const RegexSplit& stage, std::string_view text, PieceSink sink);
 /// The scanner that gives the same pieces as a Split at every match of the regex `pattern` of a
 /// tokenizer.json, or nothing if the pattern is none of the known ones.
 std::optional<SplitStage> find_scanner(std::string_view pattern);
+
+/// The pattern for which `find_scanner` gives `words`.
+///
+/// Errors: bug for words that no known pattern has.
+std::string_view pattern_of(const Llama3Words& words);
 
 /// GPT-2's expression, which the ByteLevel pre-tokeniser uses.
 inline constexpr std::string_view kGpt2Pattern =
