@@ -1,5 +1,7 @@
 #pragma once
 
+#include "state/checkpoint.h"
+#include "text/gguf_vocabulary.h"
 #include "text/tokenizer.h"
 
 #include <filesystem>
@@ -7,6 +9,14 @@
 #include <string>
 
 namespace parhelion::app {
+
+/// The keys of a GGUF file. Errors: invalid if the checkpoint is none.
+const state::GgufMetadata& gguf_metadata(const state::Checkpoint& checkpoint);
+
+/// What a GGUF file says of its tokenizer.
+///
+/// Errors: invalid if a key is missing or has another type.
+text::GgufVocabulary gguf_vocabulary(const state::GgufMetadata& metadata);
 
 /// The tokenizer of a model: `tokenizer.json` of a Hugging Face directory, or a GGUF file's
 /// metadata.

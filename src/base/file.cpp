@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -117,6 +118,19 @@ void AtomicFile::commit() {
          std::strerror(errno));
   ::close(std::exchange(descriptor_, -1));
   sync_directory(path_.has_parent_path() ? path_.parent_path() : ".");
+}
+
+TemporaryDirectory::TemporaryDirectory(std::filesystem::path path) : path_(std::move(path)) {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+  if (!error) std::filesystem::create_directories(path_, error);
+  ensure(!error, kind_of_write_error(error.value()), "{}: cannot make this directory: {}",
+         path_.string(), error.message());
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 void sync_directory(const std::filesystem::path& directory) {

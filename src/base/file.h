@@ -57,6 +57,24 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// A directory that is made empty, and removed with all that lies in it when this object ends,
+/// unless it was renamed.
+class TemporaryDirectory {
+ public:
+  /// What has its name before is removed.
+  ///
+  /// Errors: exhausted if the disk is full, else invalid if it cannot be made.
+  explicit TemporaryDirectory(std::filesystem::path path);
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// Makes what was created, renamed or removed in `directory` durable.
 ///
 /// Errors: invalid if it is no directory or cannot be synced.

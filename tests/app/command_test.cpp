@@ -104,11 +104,27 @@ TEST(Command, ExplainPrintsProgramKernelsCostAndMemory) {
   }
 }
 
+TEST(Command, ExportWritesAModelThatScoresTheSame) {
+  const std::string out = testing::TempDir() + "/parhelion_export_" + std::to_string(::getpid());
+  const std::string gguf = std::string("'") + PARHELION_TEST_DATA + "/app/llama_tiny.gguf' ";
+  const Outcome outcome = run("export " + gguf + out);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(outcome.output, out + ": 20 parameter tensors as f32\n");
+  const std::string rest = " --dtype f32 --threads 1 --json <<< 'The sun rises over the ice.'";
+  const Outcome score = run("score " + out + rest);
+  EXPECT_EQ(score.code, 0) << score.output;
+  EXPECT_EQ(score.output, run("score " + gguf + rest).output);
+  const Outcome again = run("export " + gguf + out);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output, HasSubstr("is there already, expected a new or empty directory"));
+  std::filesystem::remove_all(out);
+}
+
 TEST(Command, VersionAndHelpSucceed) {
   EXPECT_THAT(run("--version").output, HasSubstr("parhelion 0."));
   const Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* command : {"generate", "score", "tokenize", "explain"})
+  for (const char* command : {"generate", "score", "tokenize", "explain", "export"})
     EXPECT_THAT(help.output, HasSubstr(command));
 }
 
@@ -144,8 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"score " + tiny() + "--ids-file <(echo 1 x)", "'x' is no token id"},
         BadInput{"score " + tiny() + "--through sideways < /dev/null", "--through: is 'sideways'"},
         BadInput{"tokenize " + tiny() + "--decode <<< '999999'", "999999"},
-        BadInput{"tokenize /dev/null", "/dev/null"}, BadInput{"fly", ""},
-        BadInput{"", "subcommand"}));
+        BadInput{"export /none " + testing::TempDir() + "/x", "/none: is missing"},
+        BadInput{"export " + tiny(), "DIRECTORY"}, BadInput{"tokenize /dev/null", "/dev/null"},
+        BadInput{"fly", ""}, BadInput{"", "subcommand"}));
 
 }  // namespace
 }  // namespace parhelion::app

@@ -1,6 +1,8 @@
 // SmolLM2-135M-Instruct from the GGUF file that tools/fetch-smollm2 fetches.
 
+#include "app/export_model.h"
 #include "app/in_memory_contract.h"
+#include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/train_score.h"
 #include "app/weights.h"
@@ -8,10 +10,14 @@
 #include "base/json.h"
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
+#include "state/convert.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <string>
 #include <tuple>
 
@@ -47,6 +53,32 @@ TEST(SmolLm2, GreedyIdsInFloat32AreThoseOfTransformers) {
         {.prompt = prompt_ids, .max_tokens = 100, .temperature = 0.0}, [](std::int32_t) {});
     EXPECT_EQ(completion.ids, ids_of(*each.find("ids"))) << prompt;
   }
+}
+
+/// Every parameter as bf16, by name.
+std::map<std::string, std::vector<std::byte>> bf16_parameters(const std::filesystem::path& path) {
+  std::map<std::string, std::vector<std::byte>> parameters;
+  const model::OpenedModel opened = model::open_model(path);
+  model::load_parameters(opened, [&parameters](const state::TensorView& tensor) {
+    std::vector<std::byte>& bytes = parameters[tensor.name];
+    bytes.resize(static_cast<std::size_t>(*state::element_count(tensor.shape)) * 2);
+    state::convert(tensor.kind, tensor.bytes, ir::Kind::bf16, bytes);
+  });
+  return parameters;
+}
+
+TEST(SmolLm2, ExportedHasTheWeightsAndTokensOfItsFile) {
+  const std::filesystem::path out =
+      std::filesystem::path(testing::TempDir()) / "parhelion_smollm2_export";
+  std::filesystem::remove_all(out);
+  std::vector<train::ModelFile> files = config_files(kModel);
+  std::ranges::move(tokenizer_files(kModel), std::back_inserter(files));
+  export_hugging_face(model::open_model(kModel), files, ir::Kind::bf16, out);
+  EXPECT_EQ(bf16_parameters(out), bf16_parameters(kModel));
+  const std::string text = read_file(PARHELION_TEST_DATA "/app/smollm2_text.txt");
+  EXPECT_EQ(load_tokenizer(out).encode(text), load_tokenizer(kModel).encode(text));
+  EXPECT_EQ(load_chat_template(out), load_chat_template(kModel));
+  std::filesystem::remove_all(out);
 }
 
 class SmolLm2EqualBits : public testing::TestWithParam<std::tuple<ir::Kind, int>> {};

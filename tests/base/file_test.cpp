@@ -55,6 +55,24 @@ TEST_F(FileTest, DirectoryIsNoRegularFile) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("no regular file")));
 }
 
+TEST_F(FileTest, ATemporaryDirectoryBeginsEmptyAndTakesWhatIsInItAlong) {
+  const auto path = directory_ / "t" / "u";
+  std::filesystem::create_directories(path / "old");
+  {
+    const TemporaryDirectory temporary(path);
+    EXPECT_TRUE(std::filesystem::is_empty(path));
+    std::filesystem::create_directories(path / "new" / "deep");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  {
+    const TemporaryDirectory temporary(path);
+    std::filesystem::rename(path, directory_ / "kept");
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "kept"));
+  EXPECT_THAT([] { TemporaryDirectory("/proc/none"); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("/proc/none: cannot make this")));
+}
+
 TEST_F(FileTest, ARenameThatFailsSaysWhy) {
   const auto path = directory_ / "a";
   std::filesystem::create_directories(path / "b");

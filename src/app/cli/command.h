@@ -19,6 +19,11 @@ void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_export(CLI::App& app);
+
+/// What a MODEL argument may be.
+inline constexpr const char* kModelHelp =
+    "Hugging Face directory, GGUF file, training checkpoint or run directory";
 
 /// Options that all commands which run a model share.
 struct RunOptions {

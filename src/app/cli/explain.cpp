@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/in_memory_contract.h"
+#include "app/model_files.h"
 #include "exec/cpu/cpu_executor.h"
 #include "ir/autodiff/differentiate.h"
 #include "ir/cost_summary.h"
@@ -81,7 +82,10 @@ void add_explain(CLI::App& app) {
                    "extend serves, train is the forward pass, gradients both passes")
       ->check(CLI::IsMember({"extend", "train", "gradients"}))
       ->capture_default_str();
-  command->callback([options] { run_explain(*options); });
+  command->callback([options] {
+    options->run.model = resolve_model(options->run.model);
+    run_explain(*options);
+  });
 }
 
 }  // namespace parhelion::app

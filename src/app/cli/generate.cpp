@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/in_memory_contract.h"
+#include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/weights.h"
 #include "base/error.h"
@@ -185,7 +186,10 @@ void add_generate(CLI::App& app) {
   command->add_flag(
       "--json", options->json,
       "write one JSON object: prompt_ids, ids, text, logprobs, finish_reason, timing");
-  command->callback([options] { run_generate(*options); });
+  command->callback([options] {
+    options->run.model = resolve_model(options->run.model);
+    run_generate(*options);
+  });
 }
 
 }  // namespace parhelion::app

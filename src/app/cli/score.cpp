@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/in_memory_contract.h"
+#include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/train_score.h"
 #include "app/weights.h"
@@ -123,7 +124,10 @@ void add_score(CLI::App& app) {
   command->add_flag("--bos", options->bos, "put the model's BOS first");
   command->add_flag("--json", options->json,
                     "write one JSON object: ids, logprobs (null first), perplexity");
-  command->callback([options] { run_score(*options); });
+  command->callback([options] {
+    options->run.model = resolve_model(options->run.model);
+    run_score(*options);
+  });
 }
 
 }  // namespace parhelion::app

@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -46,7 +47,7 @@ void run_tokenize(const TokenizeOptions& options) {
 void add_tokenize(CLI::App& app) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids, or ids into text");
-  command->add_option("MODEL", options->model, "Hugging Face directory or GGUF file")->required();
+  command->add_option("MODEL", options->model, kModelHelp)->required();
   command->add_option("FILE", options->file, "what to read; standard input if absent or -");
   command->add_flag("--decode", options->decode,
                     "read ids separated by white space, write their text");
@@ -54,7 +55,10 @@ void add_tokenize(CLI::App& app) {
                     "special tokens written in the text are ordinary text");
   command->add_flag("--bos", options->bos, "put the model's BOS first");
   command->add_flag("--json", options->json, "write one JSON object");
-  command->callback([options] { run_tokenize(*options); });
+  command->callback([options] {
+    options->model = resolve_model(options->model);
+    run_tokenize(*options);
+  });
 }
 
 }  // namespace parhelion::app

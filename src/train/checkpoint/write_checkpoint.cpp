@@ -7,35 +7,11 @@
 #include "train/checkpoint/checkpoint_directory.h"
 
 #include <algorithm>
-#include <system_error>
 
 namespace parhelion::train {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A directory that vanishes again unless it is published.
-class UnfinishedDirectory {
- public:
-  explicit UnfinishedDirectory(fs::path path) : path_(std::move(path)) {
-    std::error_code error;
-    fs::remove_all(path_, error);
-    if (!error) fs::create_directories(path_, error);
-    ensure(!error, ErrorKind::invalid, "{}: cannot make this directory: {}", path_.string(),
-           error.message());
-  }
-  ~UnfinishedDirectory() {
-    std::error_code ignored;  // gone if it was published
-    fs::remove_all(path_, ignored);
-  }
-  UnfinishedDirectory(const UnfinishedDirectory&) = delete;
-  UnfinishedDirectory& operator=(const UnfinishedDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 void write_tensors(const fs::path& directory, std::string_view stem, std::int64_t shard_bytes,
                    const std::vector<state::TensorView>& tensors) {
@@ -78,7 +54,7 @@ std::int64_t recorded_bytes(const std::vector<FileRecord>& files) {
 
 WrittenCheckpoint write_checkpoint(const CheckpointContent& content, const CheckpointStore& store) {
   const fs::path final_path = store.directory / checkpoint_name(content.facts.step);
-  const UnfinishedDirectory unfinished(unfinished_path(final_path));
+  const TemporaryDirectory unfinished(unfinished_path(final_path));
   const fs::path& path = unfinished.path();
   write_tensors(path, model::kParametersStem, store.shard_bytes, content.parameters);
   write_tensors(path, kOptimizerStem, store.shard_bytes, content.optimizer);
