@@ -16,7 +16,7 @@ std::int64_t count_of_position(const Json& json, std::string_view key, std::stri
   return count;
 }
 
-std::int64_t token_count(std::span<const Piece> pieces) {
+std::int64_t tokens_of_pieces(std::span<const Piece> pieces) {
   std::int64_t tokens = 0;
   for (const Piece& piece : pieces) tokens += piece.count;
   return tokens;
@@ -108,7 +108,7 @@ PackPlan BatchStream::plan_epoch(std::int64_t epoch) const {
 Microbatch BatchStream::next_microbatch() {
   const auto pieces = plan_.microbatch(position_.microbatch);
   Microbatch batch =
-      make_microbatch(*documents_, pieces, smallest_bucket(settings_, token_count(pieces)));
+      make_microbatch(*documents_, pieces, smallest_bucket(settings_, tokens_of_pieces(pieces)));
   if (++position_.microbatch < plan_.count()) return batch;
   position_ = {position_.epoch + 1, 0};
   if (!is_at_end()) plan_ = plan_epoch(position_.epoch);

@@ -6,7 +6,6 @@ namespace parhelion::train {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 class BatchStreamTest : public DataFiles {

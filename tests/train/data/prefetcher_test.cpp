@@ -18,7 +18,7 @@ Pack numbered_pack(std::int64_t number) { return {.microbatches = {}, .after = {
 
 /// Packs 1 to `count`, then `end`.
 Prefetcher::Source counting_source(
-    std::int64_t count, Prefetcher::Source end = [] { return std::nullopt; }) {
+    std::int64_t count, const Prefetcher::Source& end = [] { return std::nullopt; }) {
   return [count, end, made = std::int64_t{0}]() mutable -> std::optional<Pack> {
     if (made == count) return end();
     return numbered_pack(++made);

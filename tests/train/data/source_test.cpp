@@ -16,6 +16,7 @@ class RowReaderTest : public DataFiles {
                                    DataFormat format = DataFormat::automatic) const {
     const std::vector<SourceFile> sources = open_sources(files, format);
     std::vector<SourceText> texts;
+    texts.reserve(sources.size());
     for (const SourceFile& source : sources) texts.push_back(source.text());
     RowReader reader(texts);
     std::vector<std::string> rows;
