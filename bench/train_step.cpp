@@ -41,26 +41,21 @@ void fill_normal(const ir::Buffer& buffer, std::span<std::byte> out, std::uint64
   }
 }
 
-template <class T>
-std::span<T> input(exec::Plan& plan, const char* name) {
-  const auto bytes = plan.host(name);
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
 void write_batch(exec::Plan& plan, const Setting& setting, std::int64_t vocabulary) {
-  const auto ids = input<std::int32_t>(plan, "token_ids");
-  const auto labels = input<std::int32_t>(plan, "labels");
+  const auto ids = exec::host_span<std::int32_t>(plan, "token_ids");
+  const auto labels = exec::host_span<std::int32_t>(plan, "labels");
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ids[i] = static_cast<std::int32_t>(philox(2, i, 0)[0] % static_cast<std::uint64_t>(vocabulary));
     labels[i] =
         static_cast<std::int32_t>(philox(3, i, 0)[0] % static_cast<std::uint64_t>(vocabulary));
-    input<std::int32_t>(plan, "positions")[i] =
+    exec::host_span<std::int32_t>(plan, "positions")[i] =
         static_cast<std::int32_t>(static_cast<std::int64_t>(i) % setting.tokens);
   }
-  const auto indptr = input<std::int32_t>(plan, "document_indptr");
+  const auto indptr = exec::host_span<std::int32_t>(plan, "document_indptr");
   for (std::size_t d = 0; d < indptr.size(); ++d)
     indptr[d] = static_cast<std::int32_t>(static_cast<std::int64_t>(d) * setting.tokens);
-  std::ranges::fill(input<float>(plan, "loss_weight"), 1.0f / static_cast<float>(ids.size()));
+  std::ranges::fill(exec::host_span<float>(plan, "loss_weight"),
+                    1.0f / static_cast<float>(ids.size()));
 }
 
 void run(const Setting& setting, const Json& config) {

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   parhelion::app::add_tokenize(app);
   parhelion::app::add_explain(app);
   parhelion::app::add_export(app);
+  parhelion::app::add_train(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,24 +13,18 @@ namespace {
 
 constexpr std::int32_t kIgnoredLabel = -100;
 
-template <class T>
-std::span<T> input(exec::Plan& plan, std::string_view name) {
-  const std::span<std::byte> bytes = plan.host(name);
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
 /// One document; each token's label is the next token.
 void write_document(exec::Plan& plan, std::span<const std::int32_t> ids) {
-  std::ranges::copy(ids, input<std::int32_t>(plan, "token_ids").begin());
-  const auto positions = input<std::int32_t>(plan, "positions");
+  std::ranges::copy(ids, exec::host_span<std::int32_t>(plan, "token_ids").begin());
+  const auto positions = exec::host_span<std::int32_t>(plan, "positions");
   std::iota(positions.begin(), positions.end(), 0);
-  const auto labels = input<std::int32_t>(plan, "labels");
+  const auto labels = exec::host_span<std::int32_t>(plan, "labels");
   std::copy(ids.begin() + 1, ids.end(), labels.begin());
   labels.back() = kIgnoredLabel;
-  const auto indptr = input<std::int32_t>(plan, "document_indptr");
+  const auto indptr = exec::host_span<std::int32_t>(plan, "document_indptr");
   indptr[0] = 0;
   indptr[1] = static_cast<std::int32_t>(ids.size());
-  std::ranges::fill(input<float>(plan, "loss_weight"), 1.0f);
+  std::ranges::fill(exec::host_span<float>(plan, "loss_weight"), 1.0f);
 }
 
 void check_ids(const model::Model& model, std::span<const std::int32_t> ids) {
@@ -59,7 +53,7 @@ std::vector<float> score_through_training(const model::OpenedModel& opened,
   upload_weights(opened, kind, executor);
   write_document(*plan, ids);
   plan->run();
-  const std::span<const float> loss = input<float>(*plan, "loss");
+  const std::span<const float> loss = exec::host_span<float>(*plan, "loss");
   std::vector<float> result;
   for (std::size_t i = 0; i + 1 < loss.size(); ++i) result.push_back(0.0f - loss[i]);
   return result;

@@ -48,9 +48,9 @@ class Engine::Sequence {
   std::int64_t consumed_ = 0;
 };
 
-Engine::Engine(contract::Contract contract, exec::Executor& executor)
+Engine::Engine(contract::Contract contract, exec::Executor& executor, exec::Weights weights)
     : contract_(std::move(contract)),
-      stepper_(contract_, executor),
+      stepper_(contract_, executor, weights),
       pool_(pages_for(contract_.cache, contract_.cache.context_tokens) + 1) {}
 
 void Engine::check_ids(std::span<const std::int32_t> ids) const {

@@ -42,8 +42,10 @@ struct Completion {
 /// Threads: one thread uses an engine.
 class Engine {
  public:
-  /// Plans every instance of the contract. Upload the parameters to `executor` afterwards.
-  Engine(contract::Contract contract, exec::Executor& executor);
+  /// Plans every instance of the contract. Upload the parameters to `executor` afterwards; trained
+  /// ones which other plans of it have are read in place, as they are at each step.
+  Engine(contract::Contract contract, exec::Executor& executor,
+         exec::Weights weights = exec::Weights::frozen);
 
   /// Generates ids for a request; `on_id` sees each as it is drawn.
   ///

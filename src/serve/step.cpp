@@ -37,7 +37,8 @@ bool covers(const ir::Capacities& instance, const Need& need) {
 
 }  // namespace
 
-Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor)
+Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
+                 exec::Weights weights)
     : page_tokens_(contract.cache.page_tokens), catalogue_(contract.catalogue) {
   contract::validate(contract);
   std::ranges::sort(catalogue_,
@@ -47,7 +48,7 @@ Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor)
     const std::int64_t pages = (contract.cache.context_tokens + page_tokens_ - 1) / page_tokens_;
     instance[ir::Symbol::pages_per_row] = pages;
     instance[ir::Symbol::pages] = pages + 1;  // the null page comes first
-    plans_.push_back(executor.plan(ir::lower(contract.extend, instance), exec::Weights::frozen));
+    plans_.push_back(executor.plan(ir::lower(contract.extend, instance), weights));
     most_queries = std::max(most_queries, instance[ir::Symbol::logit_rows]);
   }
   answers_.reserve(static_cast<std::size_t>(most_queries));

@@ -45,8 +45,8 @@ struct StepRow {
 /// Runs steps of the extend program: one plan for each instance of the catalogue.
 class Stepper {
  public:
-  /// Plans every instance. Upload the parameters to `executor` afterwards.
-  Stepper(const contract::Contract& contract, exec::Executor& executor);
+  /// Plans every instance. Upload the parameters to `executor` afterwards, unless they are there.
+  Stepper(const contract::Contract& contract, exec::Executor& executor, exec::Weights weights);
 
   /// Runs the smallest instance that covers the rows. The answers stand in the order of rows and
   /// queries until the next step. Draws are keyed by seed and the position that the drawn token

@@ -9,8 +9,7 @@ namespace {
 /// An input of a plan as its element type, first filled with its idle value.
 template <class T>
 std::span<T> idle_input(exec::Plan& plan, std::string_view name, T idle) {
-  const std::span<std::byte> bytes = plan.host(name);
-  const std::span<T> values(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T));
+  const std::span<T> values = exec::host_span<T>(plan, name);
   std::ranges::fill(values, idle);
   return values;
 }

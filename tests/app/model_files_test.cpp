@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -20,6 +21,7 @@ using testing::ThrowsMessage;
 
 std::vector<std::string> names_of(const std::vector<train::ModelFile>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const train::ModelFile& file : files) names.push_back(file.name);
   return names;
 }
@@ -75,17 +77,16 @@ TEST_F(ModelFilesTest, EveryCommandTakesACheckpointOrARun) {
   const std::string text = (directory_ / "text").string();
   for (const std::filesystem::path& model : {checkpoint, directory_ / "run"}) {
     for (const auto& [command, rest] :
-         {std::pair<std::string, std::string>{"score ", " --threads 1 --json " + text},
-          {"tokenize ", " " + text},
-          {"explain ", " --threads 1"},
-          {"generate ", " --threads 1 --temperature 0 --chat 'What is a parhelion?'"}}) {
-      EXPECT_EQ(output_of(command + model.string() + rest),
-                output_of(command + tiny_gguf().string() + rest))
-          << command;
+         {std::pair<std::string, std::string>{"score", "--threads 1 --json " + text},
+          {"tokenize", text},
+          {"explain", "--threads 1"},
+          {"generate", "--threads 1 --temperature 0 --chat 'What is a parhelion?'"}}) {
+      EXPECT_EQ(output_of(fmt::format("{} {} {}", command, model.string(), rest)),
+                output_of(fmt::format("{} {} {}", command, tiny_gguf().string(), rest)));
     }
   }
   const std::filesystem::path out = directory_ / "out";
-  output_of("export " + (directory_ / "run").string() + " " + out.string());
+  output_of(fmt::format("export {} {}", (directory_ / "run").string(), out.string()));
   EXPECT_EQ(parameter_bytes(out), parameter_bytes(tiny_directory()));
 }
 

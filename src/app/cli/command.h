@@ -20,6 +20,7 @@ void add_score(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_export(CLI::App& app);
+void add_train(CLI::App& app);
 
 /// What a MODEL argument may be.
 inline constexpr const char* kModelHelp =

@@ -74,6 +74,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& directory) {
   }
   std::ranges::sort(found, std::ranges::greater());
   std::vector<fs::path> paths;
+  paths.reserve(found.size());
   for (auto& [step, path] : found) paths.push_back(std::move(path));
   return paths;
 }

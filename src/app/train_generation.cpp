@@ -1,0 +1,64 @@
+#include "app/train_generation.h"
+
+#include "app/in_memory_contract.h"
+#include "base/error.h"
+#include "text/chat_template.h"
+#include "text/detokenizer.h"
+
+#include <algorithm>
+
+namespace parhelion::app {
+namespace {
+
+std::optional<std::string> token_text(const text::Tokenizer& tokenizer,
+                                      std::optional<text::TokenId> id) {
+  if (!id) return std::nullopt;
+  return std::string(tokenizer.token_bytes(*id));
+}
+
+std::string rendered_chat(const train::TokenRules& rules, const std::string& question) {
+  ensure(rules.chat_template.has_value(), ErrorKind::invalid,
+         "evaluation.chats: the model has no chat template, expected one");
+  const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", question}}};
+  return text::ChatTemplate(*rules.chat_template)
+      .render(messages,
+              {.add_generation_prompt = true,
+               .bos_token = token_text(rules.tokenizer, rules.tokenizer.special_ids().bos),
+               .eos_token = token_text(rules.tokenizer, rules.tokenizer.special_ids().eos)});
+}
+
+}  // namespace
+
+TrainGeneration::TrainGeneration(const model::Model& model, const train::Job& job,
+                                 const train::TokenRules& rules, exec::Executor& executor)
+    : tokenizer_(rules.tokenizer), max_tokens_(job.evaluation->max_tokens) {
+  for (const std::string& prompt : job.evaluation->prompts) add(prompt, prompt);
+  for (const std::string& chat : job.evaluation->chats) add(chat, rendered_chat(rules, chat));
+  std::int64_t longest = 0;
+  for (const Prompt& prompt : prompts_) longest = std::max(longest, std::ssize(prompt.ids));
+  const std::int64_t context = std::min(model.max_positions, longest + max_tokens_);
+  engine_ = std::make_unique<serve::Engine>(
+      make_contract(model, {.kind = kind(job.model.dtype),
+                            .context_tokens = context,
+                            .catalogue = {one_row(1, 1), one_row(32, 1)}}),
+      executor, exec::Weights::trained);
+}
+
+void TrainGeneration::add(std::string text, const std::string& rendered) {
+  const text::Frame frame = tokenizer_.adds_bos() ? text::Frame::bos : text::Frame::none;
+  prompts_.push_back({std::move(text), tokenizer_.encode(rendered, {.frame = frame})});
+}
+
+std::vector<train::Generated> TrainGeneration::run() {
+  std::vector<train::Generated> result;
+  for (const Prompt& prompt : prompts_) {
+    text::Detokenizer detokenizer(tokenizer_, text::SpecialTokens::skip);
+    std::string text;
+    engine_->generate({.prompt = prompt.ids, .max_tokens = max_tokens_, .temperature = 0.0},
+                      [&](std::int32_t id) { text += detokenizer.push(id); });
+    result.push_back({.prompt = prompt.text, .text = text + detokenizer.flush()});
+  }
+  return result;
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,68 @@
+#include "app/train_model.h"
+
+#include "app/model_files.h"
+#include "app/tokenizer_files.h"
+#include "app/weights.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "model/recipes/registry.h"
+#include "train/loop/initial_weights.h"
+
+namespace parhelion::app {
+namespace {
+
+constexpr double kInitialDeviation = 0.02;
+
+/// A hash of the file that defines the tokenizer.
+std::string definition_digest(const std::filesystem::path& model) {
+  const MappedFile file(std::filesystem::is_directory(model) ? model / "tokenizer.json" : model);
+  return hex(hash128(file.bytes()));
+}
+
+}  // namespace
+
+TrainedModel open_trained_model(const train::Job& job) {
+  if (job.model.path) {
+    const std::filesystem::path path = resolve_model(*job.model.path);
+    model::OpenedModel opened = model::open_model(path);
+    return {.model = opened.model,
+            .source = std::move(opened),
+            .config_path = path,
+            .tokenizer_path = path};
+  }
+  const Json config = parse_json(read_file(*job.model.config), job.model.config->string());
+  return {.model = model::find_recipe(config).from_config(config),
+          .source = {},
+          .config_path = *job.model.config,
+          .tokenizer_path = *job.model.tokenizer};
+}
+
+train::TokenRules token_rules(const TrainedModel& trained) {
+  train::TokenRules rules{.tokenizer = load_tokenizer(trained.tokenizer_path),
+                          .tokenizer_digest = definition_digest(trained.tokenizer_path),
+                          .eos = {},
+                          .vocabulary = trained.model.vocabulary,
+                          .chat_template = load_chat_template(trained.tokenizer_path)};
+  rules.eos = rules.tokenizer.special_ids().eos;
+  if (!trained.model.eos_ids.empty()) rules.eos = trained.model.eos_ids.front();
+  return rules;
+}
+
+std::vector<train::ModelFile> model_files(const TrainedModel& trained) {
+  std::vector<train::ModelFile> files = config_files(trained.config_path);
+  for (train::ModelFile& file : tokenizer_files(trained.tokenizer_path))
+    files.push_back(std::move(file));
+  return files;
+}
+
+void upload_first_weights(const TrainedModel& trained, const train::Job& job,
+                          std::span<const ir::Buffer> parameters, exec::Executor& executor) {
+  if (trained.source) {
+    upload_weights(*trained.source, kind(job.model.dtype), executor);
+  } else {
+    train::initialise_weights(parameters, kInitialDeviation,
+                              static_cast<std::uint64_t>(job.run.seed), executor);
+  }
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,23 @@
+#include "train/loop/job_digest.h"
+
+#include "base/hash.h"
+#include "base/write_settings.h"
+
+namespace parhelion::train {
+
+std::string job_digest(const Job& job, const ir::Program& step, const std::string& documents_key) {
+  DataSettings data = job.data;
+  data.files.clear();  // their content is in the documents' key
+  data.cache.clear();
+  data.epochs = 0;
+  data.prefetch = 0;
+  std::string text =
+      fmt::format("{} {} {}", write_json(write_settings(data)), documents_key, job.run.seed);
+  for (const ir::Buffer& buffer : step.buffers) {
+    if (buffer.role == ir::Role::parameter || buffer.role == ir::Role::state)
+      text += fmt::format("\n{} {}", buffer.name, to_string(buffer.type));
+  }
+  return hex(hash128(std::as_bytes(std::span(text))));
+}
+
+}  // namespace parhelion::train

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "ir/program.h"
+#include "train/config/job.h"
+
+#include <string>
+
+namespace parhelion::train {
+
+/// Tells jobs apart whose checkpoints do not fit each other: a hash of the step program's buffers
+/// (model, adapters, kind of optimizer), the documents' key, how they are packed and ordered, and
+/// the seed. Learning rate, length of the run, clipping and what is logged may change on resume.
+std::string job_digest(const Job& job, const ir::Program& step, const std::string& documents_key);
+
+}  // namespace parhelion::train

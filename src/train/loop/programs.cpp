@@ -1,0 +1,68 @@
+#include "train/loop/programs.h"
+
+#include "ir/autodiff/differentiate.h"
+#include "ir/passes/extract_phases.h"
+#include "ir/passes/lower.h"
+#include "ir/verify.h"
+#include "model/programs.h"
+#include "train/optim/update_program.h"
+
+namespace parhelion::train {
+namespace {
+
+ir::Capacities capacities_of(const Bucket& bucket) {
+  ir::Capacities result;
+  result[ir::Symbol::tokens] = bucket.tokens;
+  result[ir::Symbol::documents] = bucket.documents;
+  return result;
+}
+
+ir::Recompute policy_of(Recompute recompute) {
+  return recompute == Recompute::layer ? ir::Recompute::layer : ir::Recompute::none;
+}
+
+std::vector<ir::Buffer> buffers_that(const ir::Program& program, ir::Role role) {
+  std::vector<ir::Buffer> result;
+  for (const ir::Buffer& buffer : program.buffers) {
+    if (buffer.role == role && buffer.lifetime == ir::Lifetime::process) result.push_back(buffer);
+  }
+  return result;
+}
+
+}  // namespace
+
+TrainingPrograms build_programs(const model::Model& model, const Job& job) {
+  const ir::Kind dtype = kind(job.model.dtype);
+  model::TrainProgram train = model::build_train(model, dtype);
+  TrainingPrograms result{.step = train.program, .score = train.program};
+  ir::differentiate(result.step, train.total_loss);
+  append_update(result.step, train.total_loss, job.optimizer, dtype);
+  return result;
+}
+
+StepInstance instantiate_step(const TrainingPrograms& programs, const Job& job,
+                              const Bucket& bucket) {
+  const ir::Program whole =
+      ir::lower(programs.step, capacities_of(bucket), policy_of(job.model.recompute));
+  StepInstance result{
+      .microbatch = ir::extract_phases(
+          whole, {ir::Phase::forward, ir::Phase::input_grad, ir::Phase::weight_grad}, "microbatch"),
+      .update = ir::extract_phases(whole, {ir::Phase::update}, "update")};
+  ir::verify(result.microbatch);
+  ir::verify(result.update);
+  return result;
+}
+
+ir::Program instantiate_score(const TrainingPrograms& programs, const Bucket& bucket) {
+  return ir::lower(programs.score, capacities_of(bucket));
+}
+
+std::vector<ir::Buffer> saved_parameter_buffers(const ir::Program& step) {
+  return buffers_that(step, ir::Role::parameter);
+}
+
+std::vector<ir::Buffer> saved_optimizer_buffers(const ir::Program& step) {
+  return buffers_that(step, ir::Role::state);
+}
+
+}  // namespace parhelion::train

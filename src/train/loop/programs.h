@@ -1,0 +1,37 @@
+#pragma once
+
+#include "ir/program.h"
+#include "model/model.h"
+#include "train/config/job.h"
+#include "train/data/microbatch.h"
+
+namespace parhelion::train {
+
+/// What a job runs, before it is bound to capacities.
+struct TrainingPrograms {
+  /// All phases: forward, gradients and update (`append_update`).
+  ir::Program step;
+  /// Forward alone, for data that are not learnt from; the same bits.
+  ir::Program score;
+};
+
+/// Builds the programs of a job for a model.
+///
+/// Errors: as model::build_train, differentiate and append_update.
+TrainingPrograms build_programs(const model::Model& model, const Job& job);
+
+/// The parts of a step at one capacity.
+struct StepInstance {
+  ir::Program microbatch;  ///< forward and gradients, once a microbatch
+  ir::Program update;      ///< once a step
+};
+StepInstance instantiate_step(const TrainingPrograms& programs, const Job& job,
+                              const Bucket& bucket);
+ir::Program instantiate_score(const TrainingPrograms& programs, const Bucket& bucket);
+
+/// Buffers whose content a checkpoint keeps: parameters and, of the optimizer, state that outlives
+/// a step.
+std::vector<ir::Buffer> saved_parameter_buffers(const ir::Program& step);
+std::vector<ir::Buffer> saved_optimizer_buffers(const ir::Program& step);
+
+}  // namespace parhelion::train

@@ -1,0 +1,143 @@
+#include "app/in_memory_contract.h"
+#include "app/model_files.h"
+#include "app/tokenizer_files.h"
+#include "app/weights.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "exec/cpu/cpu_executor.h"
+#include "serve/engine.h"
+#include "train/data/load.h"
+#include "train/loop/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace parhelion::app {
+namespace {
+
+/// A trainer of the golden model `llama_tiny` on a few sentences, and a server on its weights.
+class TrainServe : public testing::TestWithParam<ir::Kind> {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    std::ofstream(directory_ / "text.jsonl")
+        << R"({"text":"a parhelion is a bright spot beside the sun"})"
+        << "\n"
+        << R"({"text":"ice in the air bends the light by twenty two degrees"})"
+        << "\n";
+    job_.model.dtype =
+        GetParam() == ir::Kind::f32 ? train::NumberFormat::f32 : train::NumberFormat::bf16;
+    job_.data.sequence_tokens = 64;
+    job_.data.microbatch_tokens = 128;
+    job_.data.buckets = {128};
+    job_.data.epochs = 0;
+    job_.optimizer.lr = 1e-3;
+    job_.schedule.steps = 20;
+    opened_ = std::make_unique<model::OpenedModel>(model::open_model(model_path_));
+    programs_ = train::build_programs(opened_->model, job_);
+    executor_ = exec::make_cpu_executor({.threads = 2});
+    trainer_ = std::make_unique<train::Trainer>(train::TrainerParts{
+        .job = job_,
+        .job_digest = "digest",
+        .programs = programs_,
+        .executor = *executor_,
+        .documents = documents(),
+        .on_event = [](const train::Event&) {},
+        .store = {.directory = directory_ / "checkpoints", .model_files = model_files()}});
+    upload_weights(*opened_, GetParam(), *executor_);
+    for (std::uint64_t i = 0; i < 100; ++i)
+      ids_.push_back(static_cast<std::int32_t>(philox(3, i, 0)[0] % 300));
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::vector<train::ModelFile> model_files() const {
+    std::vector<train::ModelFile> files = config_files(model_path_);
+    for (train::ModelFile& file : tokenizer_files(model_path_)) files.push_back(std::move(file));
+    return files;
+  }
+
+  std::shared_ptr<const train::Documents> documents() const {
+    return std::make_shared<const train::Documents>(train::load_documents(
+        {.files = {directory_ / "text.jsonl"}, .cache = directory_ / "cache", .threads = 1},
+        {.tokenizer = load_tokenizer(model_path_),
+         .tokenizer_digest = "tiny",
+         .eos = {},
+         .vocabulary = opened_->model.vocabulary,
+         .chat_template = {}}));
+  }
+
+  /// A server whose instances take `chunk` tokens and read the executor's parameters in place.
+  std::unique_ptr<serve::Engine> engine(std::int64_t chunk) {
+    return std::make_unique<serve::Engine>(
+        make_contract(
+            opened_->model,
+            {.kind = GetParam(), .context_tokens = 128, .catalogue = {one_row(chunk, chunk)}}),
+        *executor_, exec::Weights::trained);
+  }
+
+  static std::vector<std::uint32_t> bits(const std::vector<float>& values) {
+    std::vector<std::uint32_t> result;
+    for (const float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
+    return result;
+  }
+
+  std::filesystem::path model_path_ =
+      std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny";
+  std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) / "parhelion_train_serve";
+  train::Job job_;
+  std::unique_ptr<model::OpenedModel> opened_;
+  train::TrainingPrograms programs_;
+  std::unique_ptr<exec::Executor> executor_;
+  std::unique_ptr<train::Trainer> trainer_;
+  std::vector<std::int32_t> ids_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TrainServe, testing::Values(ir::Kind::f32, ir::Kind::bf16),
+                         [](const auto& each) { return std::string(ir::name(each.param)); });
+
+TEST_P(TrainServe, ServerAndTrainerHaveTheSameBitsAfterTwentySteps) {
+  ASSERT_TRUE(trainer_->run([] { return false; }).complete);
+  const auto trained = bits(trainer_->score(ids_));
+  for (const std::int64_t chunk : {1, 7, 64, 100})
+    EXPECT_EQ(bits(engine(chunk)->score(ids_, chunk)), trained) << "chunk " << chunk;
+}
+
+TEST_P(TrainServe, AFileOfTheWeightsGivesTheSameBits) {
+  ASSERT_TRUE(trainer_->run([] { return false; }).complete);
+  const auto trained = bits(trainer_->score(ids_));
+  const model::OpenedModel saved = model::open_model(directory_ / "checkpoints" / "step-00000020");
+  const auto executor = exec::make_cpu_executor({.threads = 1});
+  serve::Engine engine(
+      make_contract(saved.model,
+                    {.kind = GetParam(), .context_tokens = 128, .catalogue = {one_row(32, 32)}}),
+      *executor);
+  upload_weights(saved, GetParam(), *executor);
+  EXPECT_EQ(bits(engine.score(ids_, 32)), trained);
+}
+
+TEST_P(TrainServe, ServerReadsTheTrainersBuffersInPlaceAndSeesEachUpdate) {
+  const std::string name = "model.layers.0.self_attn.q_proj.weight";
+  const std::byte* address = executor_->download(name).data();
+  const auto server = engine(32);
+  EXPECT_EQ(executor_->download(name).data(), address);
+  std::vector<std::uint32_t> before = bits(server->score(ids_, 32));
+  EXPECT_EQ(before, bits(trainer_->score(ids_)));
+  std::int64_t step = 0;
+  trainer_->run([&] {
+    const auto now = bits(server->score(ids_, 32));
+    EXPECT_EQ(now, bits(trainer_->score(ids_))) << "step " << step;
+    EXPECT_EQ(now == before, step == 0) << "step " << step;
+    before = now;
+    return ++step > 4;
+  });
+  EXPECT_EQ(executor_->download(name).data(), address);
+}
+
+}  // namespace
+}  // namespace parhelion::app
