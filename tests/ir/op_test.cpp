@@ -50,6 +50,14 @@ constexpr const char* kFamilies = R"(1 v1 matmul
 25 v1 linear_cross_entropy_grad
 26 v1 log_probability
 27 v1 sample
+28 v1 adam_update
+29 v1 sgd_update
+30 v1 accumulate
+31 v1 clear
+32 v1 squared_norm
+33 v1 step_scale
+34 v1 scale
+35 v1 dropout
 )";
 
 TEST(Op, KeepsItsFamilyIds) {

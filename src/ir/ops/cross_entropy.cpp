@@ -45,11 +45,13 @@ std::vector<TensorType> infer(const LinearCrossEntropy&, Types inputs) {
 
 void gradient(const LinearCrossEntropy&, GradientContext& context) {
   if (!context.wants(0) && !context.wants(1)) return;
-  const auto gradients = context.add(
-      LinearCrossEntropyGrad{}, {context.input(0), context.input(1), context.input(2),
-                                 context.output(1), context.output_gradient(0), context.chain(1)});
+  std::vector<ValueId> inputs = {context.input(0), context.input(1), context.input(2),
+                                 context.output(1), context.output_gradient(0)};
+  if (context.wants(1)) inputs.push_back(context.chain(1));
+  const auto gradients =
+      context.add(LinearCrossEntropyGrad{.accumulate = context.wants(1)}, inputs);
   if (context.wants(0)) context.give(0, gradients[0]);
-  context.advance(1, gradients[1]);
+  if (context.wants(1)) context.advance(1, gradients[1]);
 }
 
 Cost cost(const LinearCrossEntropy&, Types inputs, Types outputs) {
@@ -58,31 +60,41 @@ Cost cost(const LinearCrossEntropy&, Types inputs, Types outputs) {
   return result;
 }
 
-Traits traits(const LinearCrossEntropyGrad&) {
-  return {.family = 25,
-          .name = "linear_cross_entropy_grad",
-          .ties = {{.input = 5, .output = 1}},
-          .effect = Effect::state};
+Traits traits(const LinearCrossEntropyGrad& op) {
+  Traits result{.family = 25, .name = "linear_cross_entropy_grad"};
+  if (op.accumulate) {
+    result.ties = {{.input = 5, .output = 1}};
+    result.effect = Effect::state;
+  }
+  return result;
 }
 
-std::vector<Factor> factors(const LinearCrossEntropyGrad&, Types) {
-  return {{.input_dim = {0, -1, 0, 0, 0, -1}, .output_dim = {0, -1}, .how = Fold::sum},
-          {.input_dim = {-1, 0, -1, -1, -1, 0},
-           .output_dim = {-1, 0},
-           .how = Fold::sum,
-           .fold_block = 256},
-          {.input_dim = {1, 1, -1, -1, -1, 1},
-           .output_dim = {1, 1},
-           .how = Fold::sum,
-           .fold_block = 256}};
+// Tokens are folded only where their sum is asked for.
+std::vector<Factor> factors(const LinearCrossEntropyGrad& op, Types) {
+  Factor token{.input_dim = {0, -1, 0, 0, 0}, .output_dim = {0}};
+  Factor vocabulary{
+      .input_dim = {-1, 0, -1, -1, -1}, .output_dim = {-1}, .how = Fold::sum, .fold_block = 256};
+  Factor hidden{
+      .input_dim = {1, 1, -1, -1, -1}, .output_dim = {1}, .how = Fold::sum, .fold_block = 256};
+  if (!op.accumulate) return {token, vocabulary, hidden};
+  token.how = Fold::sum;
+  const auto extend = [](Factor& factor, std::int8_t dim) {
+    factor.input_dim.push_back(dim);
+    factor.output_dim.push_back(dim);
+  };
+  extend(token, -1);
+  extend(vocabulary, 0);
+  extend(hidden, 1);
+  return {token, vocabulary, hidden};
 }
 
-std::vector<TensorType> infer(const LinearCrossEntropyGrad&, Types inputs) {
-  check_arity("linear_cross_entropy_grad", inputs, 6);
+std::vector<TensorType> infer(const LinearCrossEntropyGrad& op, Types inputs) {
+  check_arity("linear_cross_entropy_grad", inputs, op.accumulate ? 6 : 5);
   check_linear_cross_entropy("linear_cross_entropy_grad", inputs);
   const TensorType row(Kind::f32, {inputs[0].shape[0]});
   check_type("linear_cross_entropy_grad C4", "lse", inputs[3], row);
   check_type("linear_cross_entropy_grad C4", "dloss", inputs[4], row);
+  if (!op.accumulate) return {inputs[0]};
   check_type("linear_cross_entropy_grad C5", "acc", inputs[5],
              TensorType(Kind::f32, inputs[1].shape));
   return {inputs[0], inputs[5]};
@@ -92,9 +104,9 @@ void gradient(const LinearCrossEntropyGrad&, GradientContext&) {
   fail(ErrorKind::bug, "linear_cross_entropy_grad: has no gradient");
 }
 
-Cost cost(const LinearCrossEntropyGrad&, Types inputs, Types outputs) {
+Cost cost(const LinearCrossEntropyGrad& op, Types inputs, Types outputs) {
   Cost result = streaming_cost(inputs, outputs, 0);
-  result.flops = 3.0 * linear_flops(inputs);
+  result.flops = (op.accumulate ? 3.0 : 2.0) * linear_flops(inputs);
   return result;
 }
 

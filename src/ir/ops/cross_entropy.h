@@ -27,14 +27,15 @@ Cost cost(const LinearCrossEntropy& op, Types inputs, Types outputs);
 constexpr auto fields(const LinearCrossEntropy*) { return std::tuple(); }
 
 /// The gradient of LinearCrossEntropy: dz[t, j] = dloss[t] * (exp(z[t, j] - lse[t]) - [j =
-/// labels[t]]), rounded to the dtype of hidden; dhidden = dz weight; acc += dz^T hidden. Ignored
-/// tokens give zero.
+/// labels[t]]), rounded to the dtype of hidden; dhidden = dz weight; acc += dz^T hidden, if
+/// `accumulate`: a weight that is not trained has no sum. Ignored tokens give zero.
 ///
 /// Inputs   (I1) hidden   (I2) weight   (I3) labels   (I4) lse: f32[t]   (I5) dloss: f32[t]
-///          (I6) acc: f32[v, h], tied to O2
-/// Outputs  (O1) dhidden: type of hidden   (O2) f32[v, h]
+///          (I6) acc: f32[v, h], if `accumulate`; tied to O2
+/// Outputs  (O1) dhidden: type of hidden   (O2) f32[v, h], if `accumulate`
 /// Checks   those of LinearCrossEntropy, (C4) lse, dloss: f32[t]   (C5) acc: f32[v, h]
 struct LinearCrossEntropyGrad {
+  bool accumulate = true;
   bool operator==(const LinearCrossEntropyGrad&) const = default;
 };
 Traits traits(const LinearCrossEntropyGrad& op);
@@ -42,7 +43,9 @@ std::vector<Factor> factors(const LinearCrossEntropyGrad& op, Types inputs);
 std::vector<TensorType> infer(const LinearCrossEntropyGrad& op, Types inputs);
 void gradient(const LinearCrossEntropyGrad& op, GradientContext& context);
 Cost cost(const LinearCrossEntropyGrad& op, Types inputs, Types outputs);
-constexpr auto fields(const LinearCrossEntropyGrad*) { return std::tuple(); }
+constexpr auto fields(const LinearCrossEntropyGrad*) {
+  return std::tuple(field("accumulate", &LinearCrossEntropyGrad::accumulate));
+}
 
 /// y[r] = logits[r, ids[r]] - log of the sum of exponentials of logits[r, :]; 0 where ids[r] < 0.
 ///

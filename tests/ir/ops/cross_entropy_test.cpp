@@ -45,6 +45,9 @@ Refusal cross_entropy_grad_refusal(std::size_t operand, std::string_view type,
 TEST(LinearCrossEntropyGrad, ChecksItsOperands) {
   expect_refusals({
       {LinearCrossEntropyGrad{}, {}, "linear_cross_entropy_grad C0: has 0 inputs, expected 6"},
+      {LinearCrossEntropyGrad{.accumulate = false},
+       {},
+       "linear_cross_entropy_grad C0: has 0 inputs, expected 5"},
       cross_entropy_grad_refusal(0, "bf16[4]", "C1: rank(hidden) is 1, expected 2"),
       cross_entropy_grad_refusal(1, "bf16[9, 5]", "C2: shape(weight) is [9, 5], expected [9, 4]"),
       cross_entropy_grad_refusal(2, "i32[3]", "C3: type(labels) is i32[3], expected i32[2]"),

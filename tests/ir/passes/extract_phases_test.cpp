@@ -50,7 +50,7 @@ buffer seed: u64[] | input, step
 
 TEST(ExtractPhases, RefusesActivationsOfOtherPhases) {
   expect_error(ErrorKind::invalid,
-               "extract phases: matmul () reads value 7 of phase input_grad, expected phases that "
+               "extract phases: matmul () reads value 6 of phase input_grad, expected phases that "
                "hold both",
                [] { extract_phases(updated_program(), {Phase::weight_grad}, "weights"); });
 }

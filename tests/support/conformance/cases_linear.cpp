@@ -48,14 +48,17 @@ Case linear_cross_entropy_case(const LinearSize& size, ir::Kind hidden, ir::Kind
 }
 
 /// The gradient of a case, from the reference's own lse.
-Case linear_cross_entropy_grad_case(Case forward) {
+Case linear_cross_entropy_grad_case(Case forward, bool accumulate) {
   const Wide lse = stored_as_is(evaluate(forward.op, forward.inputs)[1]);
   const std::int64_t tokens = lse.dim(0);
-  forward.name.insert(20, "_grad");
-  forward.op = ir::LinearCrossEntropyGrad{};
+  forward.name.insert(20, accumulate ? "_grad" : "_grad of a fixed head");
+  forward.op = ir::LinearCrossEntropyGrad{accumulate};
   forward.inputs.push_back(lse);
   forward.inputs.push_back(normals(kF32, {tokens}, 6, unit_scale(tokens)));
-  forward.inputs.push_back(normals(kF32, {forward.inputs[1].dim(0), forward.inputs[1].dim(1)}, 7));
+  if (accumulate) {
+    forward.inputs.push_back(
+        normals(kF32, {forward.inputs[1].dim(0), forward.inputs[1].dim(1)}, 7));
+  }
   forward.terms += tokens;
   forward.between = forward.inputs[0].kind();
   return forward;
@@ -107,8 +110,11 @@ Cases cross_entropy_cases() {
        std::vector<LinearSize>{{1, 1, 8}, {5, 50, 33}, {20, 4100, 16}, {300, 40, 8}}) {
     for (const auto& [hidden, weight] : {std::pair{kF32, kF32}, {kBf16, kBf16}, {kF32, kBf16}}) {
       result.push_back(linear_cross_entropy_case(size, hidden, weight));
-      result.push_back(linear_cross_entropy_grad_case(result.back()));
-      result.back().weights.clear();
+      const Case forward = result.back();
+      for (const bool accumulate : {true, false}) {
+        result.push_back(linear_cross_entropy_grad_case(forward, accumulate));
+        result.back().weights.clear();
+      }
     }
   }
   for (const auto& [rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{

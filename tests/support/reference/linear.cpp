@@ -71,7 +71,7 @@ WideOutputs reference(const ir::LinearCrossEntropy&, const WideInputs& in) {
   return {loss, lse};
 }
 
-WideOutputs reference(const ir::LinearCrossEntropyGrad&, const WideInputs& in) {
+WideOutputs reference(const ir::LinearCrossEntropyGrad& op, const WideInputs& in) {
   Wide dz = wide_product({in[0]}, {in[1], true}, in[0].kind());
   for (std::int64_t i = 0; i < dz.size(); ++i) {
     const std::int64_t t = i / dz.dim(1);
@@ -80,6 +80,7 @@ WideOutputs reference(const ir::LinearCrossEntropyGrad&, const WideInputs& in) {
     dz[i] = in[2][t] == kIgnoredLabel ? 0 : rounded_as_named(dz.kind(), in[4][t] * slope);
   }
   const Wide dhidden = wide_product({dz}, {in[1]}, in[0].kind());
+  if (!op.accumulate) return {dhidden};
   Wide acc = wide_product({dz, true}, {in[0]}, ir::Kind::f32);
   for (std::int64_t i = 0; i < acc.size(); ++i) acc[i] += in[5][i];
   return {dhidden, acc};

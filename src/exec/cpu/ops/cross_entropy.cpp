@@ -114,12 +114,19 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy(const OpView& op, const Device
   });
 }
 
+std::int64_t linear_grad_scratch_bytes(const LinearChunk& chunk, bool accumulates) {
+  const std::int64_t bytes =
+      std::max(chunk.workspace([&](std::int64_t rows) { return chunk.logits(rows); }),
+               chunk.workspace([&](std::int64_t rows) { return chunk.hidden_gradient(rows); }));
+  if (!accumulates) return bytes;
+  return std::max(bytes,
+                  chunk.workspace([&](std::int64_t rows) { return chunk.weight_gradient(rows); }));
+}
+
 std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const Device& device) {
   const LinearChunk chunk = linear_chunk(op, device, false);
-  const std::int64_t scratch_bytes =
-      std::max({chunk.workspace([&](std::int64_t rows) { return chunk.logits(rows); }),
-                chunk.workspace([&](std::int64_t rows) { return chunk.hidden_gradient(rows); }),
-                chunk.workspace([&](std::int64_t rows) { return chunk.weight_gradient(rows); })});
+  const bool accumulates = std::get<ir::LinearCrossEntropyGrad>(op.node.op).accumulate;
+  const std::int64_t scratch_bytes = linear_grad_scratch_bytes(chunk, accumulates);
   const std::int64_t dz_bytes = chunk.kind == ir::Kind::f32 ? 0 : chunk.logit_bytes();
   return make_kernel(chunk.logit_bytes() + dz_bytes + scratch_bytes, [=](const LaunchArgs& launch) {
     std::byte* logits = launch.workspace.data();
@@ -142,7 +149,8 @@ std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const D
                          device.threads);
       run_product(chunk.hidden_gradient(rows), dz, launch.inputs[1],
                   launch.outputs[0] + first * row_bytes, scratch);
-      run_product(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
+      if (accumulates)
+        run_product(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
     }
   });
 }
