@@ -27,6 +27,7 @@ std::vector<std::string> names_beyond(const std::vector<std::string>& from,
 void check_shard(const std::vector<TensorView>& tensors, const std::vector<std::string>& indexed,
                  const std::string& where) {
   std::vector<std::string> present;
+  present.reserve(tensors.size());
   for (const TensorView& tensor : tensors) present.push_back(tensor.name);
   std::ranges::sort(present);
   const auto missing = names_beyond(indexed, present);

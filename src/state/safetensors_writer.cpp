@@ -76,6 +76,7 @@ void write_safetensors(const fs::path& path, std::vector<TensorView> tensors) {
   std::ranges::for_each(tensors, check_writable);
   order_for_writing(tensors);
   std::vector<std::string_view> names;
+  names.reserve(tensors.size());
   for (const TensorView& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);
   const auto repeated = std::ranges::adjacent_find(names);

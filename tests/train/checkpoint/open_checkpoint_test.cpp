@@ -80,7 +80,8 @@ TEST_F(OpenCheckpointTest, ShardsWhatPassesTheLimit) {
 }
 
 TEST_F(OpenCheckpointTest, AnOptimizerWithoutStateIsAnEmptySet) {
-  CheckpointContent content = JobAtStep(1).content();
+  const JobAtStep job(1);
+  CheckpointContent content = job.content();
   content.optimizer.clear();
   const auto path = write_checkpoint(content, store()).directory;
   EXPECT_THAT(saved_optimizer(open_train_checkpoint(path, Verify::contents)).names(),
