@@ -1,102 +1,125 @@
-// Forward and backward of a decoder in float32 or bf16, random weights.
+// One training step of a decoder in float32 or bf16, random weights: forward, backward, AdamW.
 //   bench_train_step BATCH TOKENS DTYPE THREADS RUNS CONFIG.json
 // Prints one JSON object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op
-// family, planned memory.
+// family with the rate of each, the measured matmul peak, planned and resident memory.
 
-#include "base/bf16.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
-#include "ir/autodiff/differentiate.h"
-#include "ir/passes/lower.h"
-#include "model/programs.h"
 #include "model/recipes/registry.h"
+#include "train/loop/initial_weights.h"
+#include "train/loop/job_report.h"
+#include "train/loop/matmul_peak.h"
+#include "train/loop/step_plans.h"
 
 #include "family_times.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <sys/resource.h>
 
 namespace parhelion {
 namespace {
 
-struct Setting {
+struct StepSetting {
   std::int64_t batch, tokens;
-  ir::Kind kind;
+  train::NumberFormat dtype;
   int threads, runs;
 };
 
-void fill_normal(const ir::Buffer& buffer, std::span<std::byte> out, std::uint64_t tag) {
-  const bool norm = buffer.type.rank() == 1;
-  const std::int64_t count = ir::element_count(buffer.type);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = norm ? 1.0f : 0.02f * normal(1, tag, static_cast<std::uint64_t>(i));
-    if (buffer.type.kind() == ir::Kind::f32) {
-      reinterpret_cast<float*>(out.data())[i] = value;
-    } else {
-      reinterpret_cast<BFloat16*>(out.data())[i] = to_bfloat16(value);
-    }
+train::Microbatch random_microbatch(const StepSetting& setting, std::int64_t vocabulary) {
+  const train::Bucket bucket = train::bucket_of(setting.batch * setting.tokens);
+  train::Microbatch batch;
+  batch.capacity_tokens = bucket.tokens;
+  batch.capacity_documents = bucket.documents;
+  for (std::int64_t i = 0; i < bucket.tokens; ++i) {
+    const auto draw = philox(2, static_cast<std::uint64_t>(i), 0);
+    const auto limit = static_cast<std::uint32_t>(vocabulary);
+    batch.token_ids.push_back(static_cast<std::int32_t>(draw[0] % limit));
+    batch.labels.push_back(static_cast<std::int32_t>(draw[1] % limit));
+    batch.positions.push_back(static_cast<std::int32_t>(i % setting.tokens));
+    batch.loss_weight.push_back(1);
   }
+  for (std::int64_t d = 0; d <= bucket.documents; ++d)
+    batch.document_indptr.push_back(
+        static_cast<std::int32_t>(std::min(d, setting.batch) * setting.tokens));
+  return batch;
 }
 
-void write_batch(exec::Plan& plan, const Setting& setting, std::int64_t vocabulary) {
-  const auto ids = exec::host_span<std::int32_t>(plan, "token_ids");
-  const auto labels = exec::host_span<std::int32_t>(plan, "labels");
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = static_cast<std::int32_t>(philox(2, i, 0)[0] % static_cast<std::uint64_t>(vocabulary));
-    labels[i] =
-        static_cast<std::int32_t>(philox(3, i, 0)[0] % static_cast<std::uint64_t>(vocabulary));
-    exec::host_span<std::int32_t>(plan, "positions")[i] =
-        static_cast<std::int32_t>(static_cast<std::int64_t>(i) % setting.tokens);
-  }
-  const auto indptr = exec::host_span<std::int32_t>(plan, "document_indptr");
-  for (std::size_t d = 0; d < indptr.size(); ++d)
-    indptr[d] = static_cast<std::int32_t>(static_cast<std::int64_t>(d) * setting.tokens);
-  std::ranges::fill(exec::host_span<float>(plan, "loss_weight"),
-                    1.0f / static_cast<float>(ids.size()));
+train::Job job_of(const StepSetting& setting) {
+  train::Job job;
+  job.model.dtype = setting.dtype;
+  job.data.microbatch_tokens = setting.batch * setting.tokens;
+  job.data.buckets = {job.data.microbatch_tokens};
+  job.optimizer.lr = 1e-4;
+  return job;
 }
 
-void run(const Setting& setting, const Json& config) {
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// GFLOP/s of each op family and phase of a plan, by the cost that ops declare.
+Json::Object rates(const ir::Program& instance, const Json::Object& seconds) {
+  std::map<std::string, double> flops;
+  for (const ir::OpNode& node : instance.ops) {
+    flops[family_key(node)] +=
+        ir::cost(node.op, ir::input_types(instance, node), ir::output_types(instance, node)).flops;
+  }
+  Json::Object result;
+  for (const auto& [name, time] : seconds)
+    result.emplace_back(name, flops[name] / 1e9 / time.as_double(name));
+  return result;
+}
+
+void run(const StepSetting& setting, const Json& config) {
   const model::Model model = model::find_recipe(config).from_config(config);
-  model::TrainProgram train = model::build_train(model, setting.kind);
-  ir::differentiate(train.program, train.total_loss);
-  ir::Capacities capacities;
-  capacities[ir::Symbol::tokens] = setting.batch * setting.tokens;
-  capacities[ir::Symbol::documents] = setting.batch;
+  const train::Job job = job_of(setting);
+  const train::TrainingPrograms programs = train::build_programs(model, job);
   const auto executor = exec::make_cpu_executor({.threads = setting.threads});
-  const auto plan = executor->plan(ir::lower(train.program, capacities), exec::Weights::trained);
-  std::int64_t parameters = 0;
-  for (const ir::Buffer& buffer : executor->parameters()) {
-    parameters += ir::element_count(buffer.type);
-    executor->upload(buffer.name, [&](std::span<std::byte> out) {
-      fill_normal(buffer, out, static_cast<std::uint64_t>(parameters));
-    });
-  }
-  write_batch(*plan, setting, model.vocabulary);
-  plan->run();
-  std::vector<double> seconds;
-  for (int i = 0; i < setting.runs; ++i) {
+  train::StepPlans plans(programs, job, *executor);
+  const auto parameters = train::saved_parameter_buffers(programs.step);
+  train::initialise_weights(parameters, 0.02, 1, *executor);
+  const train::Microbatch batch = random_microbatch(setting, model.vocabulary);
+  std::vector<double> whole, update;
+  for (int i = 0; i <= setting.runs; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    plan->run();
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    plans.accumulate(batch);
+    const auto middle = std::chrono::steady_clock::now();
+    plans.update({.lr = 1e-4, .update = i + 1});
+    if (i == 0) continue;  // the first touches the memory
+    whole.push_back(seconds_since(begin));
+    update.push_back(seconds_since(middle));
   }
-  std::ranges::sort(seconds);
-  const double median = seconds[seconds.size() / 2];
+  const auto median = [](std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+  };
+  std::int64_t count = 0;
+  for (const ir::Buffer& buffer : parameters) count += ir::element_count(buffer.type);
+  const train::JobMemory memory = train::cost_job(programs, job).memory;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
   const auto tokens = static_cast<double>(setting.batch * setting.tokens);
-  const auto& peak = plan->memory().peak_bytes;
-  const auto& bound = plan->memory().lower_bound_bytes;
-  const Json result =
-      Json::Object{{"device", executor->describe()},
-                   {"parameters", parameters},
-                   {"median_seconds", median},
-                   {"tokens_per_second", tokens / median},
-                   {"gflops", 6e-9 * static_cast<double>(parameters) * tokens / median},
-                   {"seconds_by_family", seconds_by_family(*plan)},
-                   {"peak_bytes", peak[0] + peak[1] + peak[2]},
-                   {"lower_bound_bytes", bound[0] + bound[1] + bound[2]}};
+  exec::Plan& plan = *plans.microbatch_plans().front();
+  const Json::Object families = seconds_by_family(plan);
+  const Json result = Json::Object{
+      {"device", executor->describe()},
+      {"parameters", count},
+      {"median_seconds", median(whole)},
+      {"update_seconds", median(update)},
+      {"tokens_per_second", tokens / median(whole)},
+      {"gflops", 6e-9 * static_cast<double>(count) * tokens / median(whole)},
+      {"matmul_peak_gflops", train::measure_matmul_peak(*executor, kind(setting.dtype)) / 1e9},
+      {"seconds_by_family", families},
+      {"gflops_by_family", rates(plan.instance(), families)},
+      {"planned_bytes", memory.total()},
+      {"activation_bytes", memory.activations},
+      {"activation_bound_bytes", memory.activations_bound},
+      {"resident_bytes", std::int64_t{usage.ru_maxrss} * 1024}};
   std::printf("%s\n", write_json(result).c_str());
 }
 
@@ -110,9 +133,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   using namespace parhelion;
-  const Setting setting{std::atoll(argv[1]), std::atoll(argv[2]),
-                        std::string_view(argv[3]) == "f32" ? ir::Kind::f32 : ir::Kind::bf16,
-                        std::atoi(argv[4]), std::atoi(argv[5])};
+  const StepSetting setting{
+      std::atoll(argv[1]), std::atoll(argv[2]),
+      std::string_view(argv[3]) == "f32" ? train::NumberFormat::f32 : train::NumberFormat::bf16,
+      std::atoi(argv[4]), std::atoi(argv[5])};
   run(setting, parse_json(read_file(argv[6]), argv[6]));
   return 0;
 }

@@ -3,6 +3,7 @@
 #include "ir/ops/adapt.h"
 #include "ir/ops/attention.h"
 #include "ir/ops/cross_entropy.h"
+#include "ir/ops/cross_entropy_step.h"
 #include "ir/ops/elementwise.h"
 #include "ir/ops/embedding.h"
 #include "ir/ops/mat_mul.h"
@@ -29,7 +30,8 @@ using Op =
                  AddRmsNorm, RopeTable, Rope, Attention, AttentionGrad, PagedAttention, PageWrite,
                  Swiglu, SwigluGrad, GateUp, Binary, Cast, Reduce, Broadcast, AccumulateRows, Fill,
                  Reshape, LinearCrossEntropy, LinearCrossEntropyGrad, LogProbability, Sample,
-                 AdamUpdate, SgdUpdate, Accumulate, Clear, SquaredNorm, StepScale, Scale, Dropout>;
+                 AdamUpdate, SgdUpdate, Accumulate, Clear, SquaredNorm, StepScale, Scale, Dropout,
+                 LinearCrossEntropyStep>;
 
 /// The six answers of a family, for any op.
 Traits traits(const Op& op);

@@ -137,6 +137,12 @@ inline std::vector<LegalCase> legal_cases() {
       {StepScale{}, {"f32[]", "f32[]", "f32[]"}, {"f32[]", "f32[]", "f32[]", "bool8[]"}},
       {Scale{}, {"bf16[tokens, 4]"}, {"bf16[tokens, 4]"}},
       {Dropout{}, {"bf16[tokens, 4]", "u64[]"}, {"bf16[tokens, 4]"}},
+      {LinearCrossEntropyStep{},
+       {"bf16[tokens, 4]", "bf16[9, 4]", "i32[tokens]", "f32[tokens]", "f32[9, 4]"},
+       {"f32[tokens]", "bf16[tokens, 4]", "f32[9, 4]"}},
+      {LinearCrossEntropyStep{.accumulate = false},
+       {"bf16[tokens, 4]", "bf16[9, 4]", "i32[tokens]", "f32[tokens]"},
+       {"f32[tokens]", "bf16[tokens, 4]"}},
   };
 }
 

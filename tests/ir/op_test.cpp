@@ -58,6 +58,7 @@ constexpr const char* kFamilies = R"(1 v1 matmul
 33 v1 step_scale
 34 v1 scale
 35 v1 dropout
+36 v1 linear_cross_entropy_step
 )";
 
 TEST(Op, KeepsItsFamilyIds) {

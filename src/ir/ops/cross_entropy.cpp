@@ -6,7 +6,12 @@
 namespace parhelion::ir {
 namespace {
 
-constexpr std::int64_t kVocabularyBlock = 4096;
+double linear_flops(Types inputs) {
+  return 2.0 * static_cast<double>(element_count(inputs[0])) *
+         static_cast<double>(number(inputs[1].shape[0]));
+}
+
+}  // namespace
 
 void check_linear_cross_entropy(std::string_view family, Types inputs) {
   const auto label = [&](int check) { return fmt::format("{} C{}", family, check); };
@@ -17,13 +22,6 @@ void check_linear_cross_entropy(std::string_view family, Types inputs) {
   check_shape(label(2), "weight", inputs[1], {inputs[1].shape[0], inputs[0].shape[1]});
   check_type(label(3), "labels", inputs[2], TensorType(Kind::i32, {inputs[0].shape[0]}));
 }
-
-double linear_flops(Types inputs) {
-  return 2.0 * static_cast<double>(element_count(inputs[0])) *
-         static_cast<double>(number(inputs[1].shape[0]));
-}
-
-}  // namespace
 
 Traits traits(const LinearCrossEntropy&) { return {.family = 24, .name = "linear_cross_entropy"}; }
 

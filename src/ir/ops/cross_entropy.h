@@ -26,6 +26,12 @@ void gradient(const LinearCrossEntropy& op, GradientContext& context);
 Cost cost(const LinearCrossEntropy& op, Types inputs, Types outputs);
 constexpr auto fields(const LinearCrossEntropy*) { return std::tuple(); }
 
+/// Checks (C1) to (C3) of LinearCrossEntropy, for the families that it is part of.
+void check_linear_cross_entropy(std::string_view family, Types inputs);
+
+/// Logits of one row that are folded alone before blocks are merged ascending.
+inline constexpr std::int64_t kVocabularyBlock = 4096;
+
 /// The gradient of LinearCrossEntropy: dz[t, j] = dloss[t] * (exp(z[t, j] - lse[t]) - [j =
 /// labels[t]]), rounded to the dtype of hidden; dhidden = dz weight; acc += dz^T hidden, if
 /// `accumulate`: a weight that is not trained has no sum. Ignored tokens give zero.

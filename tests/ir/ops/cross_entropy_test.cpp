@@ -1,6 +1,7 @@
 #include "ir/ops/cross_entropy.h"
 
 #include "ir/op_checks.h"
+#include "ir/ops/cross_entropy_step.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,25 @@ TEST(LogProbability, ChecksItsOperands) {
       {op, {"f32[9]", "i32[]"}, "log_probability C1: rank(logits) is 1, expected 2"},
       {op, {"bf16[2, 9]", "i32[2]"}, "log_probability C1: dtype(logits) is bf16, expected f32"},
       {op, {"f32[2, 9]", "i32[9]"}, "log_probability C2: type(ids) is i32[9], expected i32[2]"},
+  });
+}
+
+TEST(LinearCrossEntropyStep, ChecksItsOperands) {
+  const LinearCrossEntropyStep op;
+  expect_refusals({
+      {op, {}, "linear_cross_entropy_step C0: has 0 inputs, expected 5"},
+      {LinearCrossEntropyStep{.accumulate = false},
+       {},
+       "linear_cross_entropy_step C0: has 0 inputs, expected 4"},
+      {op,
+       {"f32[2, 4]", "f32[9, 3]", "i32[2]", "f32[2]", "f32[9, 4]"},
+       "linear_cross_entropy_step C2: shape(weight) is [9, 3], expected [9, 4]"},
+      {op,
+       {"f32[2, 4]", "f32[9, 4]", "i32[2]", "f32[3]", "f32[9, 4]"},
+       "linear_cross_entropy_step C4: type(dloss) is f32[3], expected f32[2]"},
+      {op,
+       {"f32[2, 4]", "f32[9, 4]", "i32[2]", "f32[2]", "bf16[9, 4]"},
+       "linear_cross_entropy_step C5: type(acc) is bf16[9, 4], expected f32[9, 4]"},
   });
 }
 

@@ -64,6 +64,15 @@ Case linear_cross_entropy_grad_case(Case forward, bool accumulate) {
   return forward;
 }
 
+/// The same as one op, which makes the log-sum-exp itself.
+Case linear_cross_entropy_step_case(Case gradient) {
+  const bool accumulate = std::get<ir::LinearCrossEntropyGrad>(gradient.op).accumulate;
+  gradient.name.insert(20, "_step of ");
+  gradient.op = ir::LinearCrossEntropyStep{accumulate};
+  gradient.inputs.erase(gradient.inputs.begin() + 3);
+  return gradient;
+}
+
 }  // namespace
 
 Cases mat_mul_cases() {
@@ -113,6 +122,7 @@ Cases cross_entropy_cases() {
       const Case forward = result.back();
       for (const bool accumulate : {true, false}) {
         result.push_back(linear_cross_entropy_grad_case(forward, accumulate));
+        result.push_back(linear_cross_entropy_step_case(result.back()));
         result.back().weights.clear();
       }
     }

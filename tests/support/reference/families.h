@@ -33,6 +33,7 @@ WideOutputs reference(const ir::Fill& op, const WideInputs& in);
 WideOutputs reference(const ir::Reshape& op, const WideInputs& in);
 WideOutputs reference(const ir::LinearCrossEntropy& op, const WideInputs& in);
 WideOutputs reference(const ir::LinearCrossEntropyGrad& op, const WideInputs& in);
+WideOutputs reference(const ir::LinearCrossEntropyStep& op, const WideInputs& in);
 WideOutputs reference(const ir::LogProbability& op, const WideInputs& in);
 WideOutputs reference(const ir::Sample& op, const WideInputs& in);
 WideOutputs reference(const ir::AdamUpdate& op, const WideInputs& in);

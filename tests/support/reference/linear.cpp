@@ -86,4 +86,13 @@ WideOutputs reference(const ir::LinearCrossEntropyGrad& op, const WideInputs& in
   return {dhidden, acc};
 }
 
+WideOutputs reference(const ir::LinearCrossEntropyStep& op, const WideInputs& in) {
+  const WideOutputs forward = reference(ir::LinearCrossEntropy{}, {in[0], in[1], in[2]});
+  WideInputs inputs = in;
+  inputs.insert(inputs.begin() + 3, forward[1]);
+  WideOutputs result = reference(ir::LinearCrossEntropyGrad{op.accumulate}, inputs);
+  result.insert(result.begin(), forward[0]);
+  return result;
+}
+
 }  // namespace parhelion::test

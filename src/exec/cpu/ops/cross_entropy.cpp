@@ -123,34 +123,97 @@ std::int64_t linear_grad_scratch_bytes(const LinearChunk& chunk, bool accumulate
                   chunk.workspace([&](std::int64_t rows) { return chunk.weight_gradient(rows); }));
 }
 
-std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const Device& device) {
-  const LinearChunk chunk = linear_chunk(op, device, false);
-  const bool accumulates = std::get<ir::LinearCrossEntropyGrad>(op.node.op).accumulate;
-  const std::int64_t scratch_bytes = linear_grad_scratch_bytes(chunk, accumulates);
-  const std::int64_t dz_bytes = chunk.kind == ir::Kind::f32 ? 0 : chunk.logit_bytes();
-  return make_kernel(chunk.logit_bytes() + dz_bytes + scratch_bytes, [=](const LaunchArgs& launch) {
-    std::byte* logits = launch.workspace.data();
+/// Addresses of the gradient of some rows. Of the log-sum-exp, `lse` is made where there is a loss.
+struct LinearGradRows {
+  std::int64_t rows;
+  const std::byte* hidden;
+  const std::byte* weight;
+  const std::int32_t* labels;
+  const float* dloss;
+  float* loss;  // null: `lse` is given
+  float* lse;
+  std::byte* dhidden;
+  std::byte* acc;  // null: the weight is not trained
+};
+
+/// The gradient of chunks of rows, in a workspace that it divides.
+struct LinearGrad {
+  LinearChunk chunk;
+  std::int64_t dz_bytes, lse_bytes, scratch_bytes;
+
+  LinearGrad(const OpView& op, const Device& device, bool accumulates, bool makes_lse)
+      : chunk(linear_chunk(op, device, false)),
+        dz_bytes(chunk.kind == ir::Kind::f32 ? 0 : chunk.logit_bytes()),
+        lse_bytes(makes_lse ? aligned(chunk.rows * std::int64_t{sizeof(float)}) : 0),
+        scratch_bytes(linear_grad_scratch_bytes(chunk, accumulates)) {}
+
+  std::int64_t workspace_bytes() const {
+    return chunk.logit_bytes() + dz_bytes + lse_bytes + scratch_bytes;
+  }
+  float* lse(std::span<std::byte> workspace) const {
+    return reinterpret_cast<float*>(workspace.data() + chunk.logit_bytes() + dz_bytes);
+  }
+  std::int64_t row_bytes() const { return chunk.hidden * ir::element(chunk.kind).block_bytes; }
+
+  void run(const LinearGradRows& at, std::span<std::byte> workspace) const {
+    std::byte* logits = workspace.data();
     std::byte* dz = dz_bytes == 0 ? logits : logits + chunk.logit_bytes();
-    const auto scratch =
-        launch.workspace.subspan(static_cast<std::size_t>(chunk.logit_bytes() + dz_bytes));
-    const std::int64_t row_bytes = chunk.hidden * ir::element(chunk.kind).block_bytes;
-    for (std::int64_t first = 0; first < chunk.tokens; first += chunk.rows) {
-      const std::int64_t rows = std::min(chunk.rows, chunk.tokens - first);
-      const std::byte* hidden = launch.inputs[0] + first * row_bytes;
-      run_product(chunk.logits(rows), hidden, launch.inputs[1], logits, scratch);
-      const LogitRows logit_rows{
-          .logits = reinterpret_cast<const float*>(logits), .rows = rows, .cols = chunk.vocabulary};
-      cross_entropy_grad({.rows = logit_rows,
-                          .lse = launch.in<float>(3) + first,
-                          .labels = launch.in<std::int32_t>(2) + first,
-                          .dloss = launch.in<float>(4) + first,
-                          .d_kind = chunk.kind,
-                          .d = dz},
-                         device.threads);
-      run_product(chunk.hidden_gradient(rows), dz, launch.inputs[1],
-                  launch.outputs[0] + first * row_bytes, scratch);
-      if (accumulates)
-        run_product(chunk.weight_gradient(rows), dz, hidden, launch.outputs[1], scratch);
+    const auto scratch = workspace.last(static_cast<std::size_t>(scratch_bytes));
+    run_product(chunk.logits(at.rows), at.hidden, at.weight, logits, scratch);
+    const LogitRows rows{.logits = reinterpret_cast<const float*>(logits),
+                         .rows = at.rows,
+                         .cols = chunk.vocabulary};
+    if (at.loss != nullptr) {
+      log_probability(rows, at.labels, at.loss, at.lse, chunk.device.threads);
+      for (std::int64_t r = 0; r < at.rows; ++r) at.loss[r] = 0.0f - at.loss[r];
+    }
+    cross_entropy_grad({.rows = rows,
+                        .lse = at.lse,
+                        .labels = at.labels,
+                        .dloss = at.dloss,
+                        .d_kind = chunk.kind,
+                        .d = dz},
+                       chunk.device.threads);
+    run_product(chunk.hidden_gradient(at.rows), dz, at.weight, at.dhidden, scratch);
+    if (at.acc != nullptr)
+      run_product(chunk.weight_gradient(at.rows), dz, at.hidden, at.acc, scratch);
+  }
+};
+
+std::unique_ptr<Kernel> plan_linear_cross_entropy_grad(const OpView& op, const Device& device) {
+  const bool accumulates = std::get<ir::LinearCrossEntropyGrad>(op.node.op).accumulate;
+  const LinearGrad grad(op, device, accumulates, /*makes_lse=*/false);
+  return make_kernel(grad.workspace_bytes(), [=](const LaunchArgs& launch) {
+    for (std::int64_t first = 0; first < grad.chunk.tokens; first += grad.chunk.rows) {
+      grad.run({.rows = std::min(grad.chunk.rows, grad.chunk.tokens - first),
+                .hidden = launch.inputs[0] + first * grad.row_bytes(),
+                .weight = launch.inputs[1],
+                .labels = launch.in<std::int32_t>(2) + first,
+                .dloss = launch.in<float>(4) + first,
+                .loss = nullptr,
+                .lse = reinterpret_cast<float*>(launch.inputs[3]) + first,
+                .dhidden = launch.outputs[0] + first * grad.row_bytes(),
+                .acc = accumulates ? launch.outputs[1] : nullptr},
+               launch.workspace);
+    }
+  });
+}
+
+std::unique_ptr<Kernel> plan_linear_cross_entropy_step(const OpView& op, const Device& device) {
+  const bool accumulates = std::get<ir::LinearCrossEntropyStep>(op.node.op).accumulate;
+  const LinearGrad grad(op, device, accumulates, /*makes_lse=*/true);
+  return make_kernel(grad.workspace_bytes(), [=](const LaunchArgs& launch) {
+    for (std::int64_t first = 0; first < grad.chunk.tokens; first += grad.chunk.rows) {
+      grad.run({.rows = std::min(grad.chunk.rows, grad.chunk.tokens - first),
+                .hidden = launch.inputs[0] + first * grad.row_bytes(),
+                .weight = launch.inputs[1],
+                .labels = launch.in<std::int32_t>(2) + first,
+                .dloss = launch.in<float>(3) + first,
+                .loss = launch.out<float>(0) + first,
+                .lse = grad.lse(launch.workspace),
+                .dhidden = launch.outputs[1] + first * grad.row_bytes(),
+                .acc = accumulates ? launch.outputs[2] : nullptr},
+               launch.workspace);
     }
   });
 }
@@ -181,6 +244,13 @@ std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyGrad&) {
            .refuses = never_refuses,
            .numerics = product_numerics,
            .plan = plan_linear_cross_entropy_grad}};
+}
+
+std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyStep&) {
+  return {{.name = "linear_cross_entropy_step",
+           .refuses = never_refuses,
+           .numerics = product_numerics,
+           .plan = plan_linear_cross_entropy_step}};
 }
 
 std::vector<Candidate> family_candidates(const ir::LogProbability&) {

@@ -42,6 +42,7 @@ std::vector<Candidate> family_candidates(const ir::SquaredNorm& op);
 std::vector<Candidate> family_candidates(const ir::StepScale& op);
 std::vector<Candidate> family_candidates(const ir::Scale& op);
 std::vector<Candidate> family_candidates(const ir::Dropout& op);
+std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyStep& op);
 
 /// The only candidate of a family whose one kernel accepts whatever the op's checks allow.
 std::vector<Candidate> one_candidate(std::string_view name,
