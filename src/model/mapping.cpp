@@ -35,9 +35,14 @@ std::vector<ir::Buffer> parameters(const Model& model) {
   return result;
 }
 
+Model base_of(Model model) {
+  model.lora.reset();
+  return model;
+}
+
 Mapping mapping(const Model& model, CheckpointFormat format) {
   state::Parallel parts;
-  for (const ir::Buffer& parameter : parameters(model)) {
+  for (const ir::Buffer& parameter : parameters(base_of(model))) {
     parts.parts.push_back(format == CheckpointFormat::gguf
                               ? gguf_leaf(model, parameter.name)
                               : state::Mapper(state::Identity{parameter.name}));

@@ -24,10 +24,13 @@ struct Mapping {
   std::vector<state::IgnoreRule> ignored;
 };
 
-/// The parameters of a model in the order of its ops, as f32.
+/// The parameters of a model in the order of its ops, as f32; then those of its adapters.
 std::vector<ir::Buffer> parameters(const Model& model);
 
-/// The mapping of all parameters of `model`.
+/// The model without its adapters.
+Model base_of(Model model);
+
+/// The mapping of all parameters of `model` but its adapters'.
 Mapping mapping(const Model& model, CheckpointFormat format);
 
 }  // namespace parhelion::model

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "model/adapters/lora.h"
 #include "model/blocks/decoder.h"
 #include "state/rearrange.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +45,10 @@ struct Model {
   /// How GGUF files order the rows of each query and key head.
   state::RopeLayout gguf_rope_rows = state::RopeLayout::half;
 
-  /// Appends the whole model to a program, weights and activations of `kind`.
+  /// Adapters that are kept beside the weights in every program of the model.
+  std::optional<Lora> lora = {};
+
+  /// Appends the whole model to a program, weights and activations of `kind`, without adapters.
   std::function<Backbone(ir::Builder&, ir::Kind kind, Context&)> build = {};
 };
 

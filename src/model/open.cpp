@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "model/adapters/open_adapter.h"
 #include "model/recipes/decoder_config.h"
 #include "model/recipes/registry.h"
 
@@ -30,6 +31,21 @@ state::Shape host_shape(const ir::TensorType& type) {
   return result;
 }
 
+/// Refuses tensors that have another shape than the model's parameter before `sink` sees them.
+state::TensorSink checked_sink(const OpenedModel& opened, const state::Checkpoint& checkpoint,
+                               const state::TensorSink& sink) {
+  std::map<std::string, state::Shape, std::less<>> shapes;
+  for (const ir::Buffer& parameter : parameters(opened.model))
+    shapes[parameter.name] = host_shape(parameter.type);
+  return [&checkpoint, &sink, shapes = std::move(shapes)](state::TensorView tensor) {
+    const state::Shape& expected = shapes.at(tensor.name);
+    ensure(tensor.shape == expected, ErrorKind::invalid,
+           "{}: tensor '{}' has shape {}, expected {}", checkpoint.where(), tensor.name,
+           state::shape_text(tensor.shape), state::shape_text(expected));
+    sink(std::move(tensor));
+  };
+}
+
 }  // namespace
 
 bool holds_own_parameters(const std::filesystem::path& directory) {
@@ -39,8 +55,15 @@ bool holds_own_parameters(const std::filesystem::path& directory) {
 
 OpenedModel open_model(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) {
-    Model model = model_from_directory(path);
     const bool is_own = holds_own_parameters(path);
+    if (is_adapter(path)) {
+      ensure(
+          is_own, ErrorKind::invalid,
+          "{}: is an adapter, expected a model; open its base with this directory as its adapter",
+          path.string());
+      return with_adapter(open_model(adapter_base(path)), path);
+    }
+    Model model = model_from_directory(path);
     Mapping names =
         mapping(model, is_own ? CheckpointFormat::parhelion : CheckpointFormat::hugging_face);
     return {std::move(model),
@@ -56,18 +79,15 @@ OpenedModel open_model(const std::filesystem::path& path) {
 }
 
 void load_parameters(const OpenedModel& opened, const state::TensorSink& sink) {
-  std::map<std::string, state::Shape, std::less<>> shapes;
-  for (const ir::Buffer& parameter : parameters(opened.model))
-    shapes[parameter.name] = host_shape(parameter.type);
-  const auto checked_sink = [&](state::TensorView tensor) {
-    const state::Shape& expected = shapes.at(tensor.name);
-    ensure(tensor.shape == expected, ErrorKind::invalid,
-           "{}: tensor '{}' has shape {}, expected {}", opened.checkpoint.where(), tensor.name,
-           state::shape_text(tensor.shape), state::shape_text(expected));
-    sink(std::move(tensor));
-  };
   state::load(state::source_of(opened.checkpoint), opened.mapping.mapper, opened.mapping.ignored,
-              checked_sink);
+              checked_sink(opened, opened.checkpoint, sink));
+  load_adapter(opened, sink);
+}
+
+void load_adapter(const OpenedModel& opened, const state::TensorSink& sink) {
+  if (!opened.adapter) return;
+  state::load(state::source_of(opened.adapter->checkpoint), opened.adapter->mapper, {},
+              checked_sink(opened, opened.adapter->checkpoint, sink));
 }
 
 }  // namespace parhelion::model

@@ -1,5 +1,11 @@
 #include "model/programs.h"
 
+#include "base/error.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace parhelion::model {
 namespace {
 
@@ -28,7 +34,7 @@ void add_sampling(ir::Builder& builder, ir::ValueId logits) {
 
 }  // namespace
 
-TrainProgram build_train(const Model& model, ir::Kind kind) {
+TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout) {
   TrainProgram result;
   result.program.name = "train";
   ir::Builder builder(result.program);
@@ -47,6 +53,7 @@ TrainProgram build_train(const Model& model, ir::Kind kind) {
   result.total_loss = builder.one(ir::Reduce{ir::ReduceFunction::sum}, {weighted});
   builder.output("loss", loss);
   builder.output("total_loss", result.total_loss);
+  if (model.lora) apply_lora(result.program, *model.lora, dropout);
   return result;
 }
 
@@ -64,7 +71,21 @@ ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_to
   builder.output("log_probability", builder.one(ir::LogProbability{}, {logits, targets}));
   builder.set_label("sample");
   add_sampling(builder, logits);
+  if (model.lora) apply_lora(program, *model.lora, Dropout::off);
   return program;
+}
+
+Model with_lora(Model model, Lora lora, const std::function<bool(std::string_view)>& targets) {
+  model.lora.reset();
+  const std::vector<std::string> all = projections(build_train(model, ir::Kind::f32).program);
+  lora.modules.clear();
+  std::ranges::copy_if(all, std::back_inserter(lora.modules), targets);
+  ensure(!lora.modules.empty(), ErrorKind::invalid,
+         "lora: the targets match none of the model's {} projections, such as '{}'", all.size(),
+         all.empty() ? "" : all.front());
+  model.lora = std::move(lora);
+  build_train(model, ir::Kind::f32);  // refuses what cannot have an adapter
+  return model;
 }
 
 }  // namespace parhelion::model

@@ -10,13 +10,14 @@ struct TrainProgram {
   ir::ValueId total_loss;  ///< what to differentiate
 };
 
-/// The forward program over packed documents.
+/// The forward program over packed documents. The model's adapters drop inputs only where
+/// `dropout` is on.
 ///
 /// Inputs:  `token_ids`, `positions`, `labels` i32[tokens], `document_indptr` i32[documents + 1],
 ///          `loss_weight` f32[tokens]
 /// Outputs: `loss` f32[tokens], 0 where the label is -100; `total_loss` f32[], the sum of
 ///          loss * loss_weight
-TrainProgram build_train(const Model& model, ir::Kind kind);
+TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout = Dropout::off);
 
 /// The serving program: extends each row by its new tokens, of which some give logits.
 ///
@@ -30,5 +31,11 @@ TrainProgram build_train(const Model& model, ir::Kind kind);
 /// Outputs: `log_probability` f32[logit_rows] of `target_ids`, `sampled_ids` i32[logit_rows],
 ///          `sampled_log_probability` f32[logit_rows]
 ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_tokens);
+
+/// The model with `lora` at each projection whose path `targets` accepts, in place of
+/// `lora.modules`.
+///
+/// Errors: invalid if it accepts none, naming what there is; as apply_lora.
+Model with_lora(Model model, Lora lora, const std::function<bool(std::string_view)>& targets);
 
 }  // namespace parhelion::model

@@ -7,6 +7,8 @@
 #include "model/programs.h"
 #include "state/convert.h"
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <string_view>

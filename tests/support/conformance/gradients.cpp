@@ -71,7 +71,7 @@ void expect_gradients(const MakeExecutor& make, const LossProgram& made) {
   const double loss = loss_at(forward, made.buffers);
   EXPECT_NEAR(actual.find("loss")->second[0], loss, bound * std::max(1.0, std::abs(loss)));
   for (const ir::Buffer& buffer : forward.buffers) {
-    if (buffer.role != ir::Role::parameter) continue;
+    if (buffer.role != ir::Role::parameter || !buffer.trainable) continue;
     const Wide& gradient = actual.find(ir::gradient_name(buffer.name))->second;
     const std::int64_t stride = gradient.size() / kElementsOfAParameter + 1;
     for (std::int64_t i = 0; i < gradient.size(); i += stride) {
