@@ -4,6 +4,10 @@
 #include "base/hash.h"
 #include "base/random.h"
 
+#include <cmath>
+#include <set>
+#include <string>
+
 namespace parhelion::train {
 namespace {
 
@@ -16,18 +20,24 @@ T stored(float value) {
   }
 }
 
-template <class T>
-void fill_parameter(const ir::Buffer& parameter, double deviation, std::uint64_t seed,
-                    std::span<std::byte> bytes) {
+template <class T, class Draw>
+void fill_elements(std::span<std::byte> bytes, Draw draw) {
   auto* values = reinterpret_cast<T*>(bytes.data());
-  const bool is_norm = parameter.type.rank() == 1;
+  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) values[i] = stored<T>(draw(i));
+}
+
+/// Uploads what `draw(tag, element)` gives, where the tag is the parameter's own.
+template <class Draw>
+void upload_drawn(const ir::Buffer& parameter, Draw draw, exec::Executor& executor) {
   const std::uint64_t tag = hash128(std::as_bytes(std::span(parameter.name))).low;
-  const std::int64_t count = ir::element_count(parameter.type);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto element = static_cast<std::uint64_t>(i);
-    values[i] =
-        stored<T>(is_norm ? 1.0f : static_cast<float>(deviation) * normal(seed, tag, element));
-  }
+  const auto element = [&](std::uint64_t index) { return draw(tag, index); };
+  executor.upload(parameter.name, [&](std::span<std::byte> bytes) {
+    if (parameter.type.kind() == ir::Kind::f32) {
+      fill_elements<float>(bytes, element);
+    } else {
+      fill_elements<BFloat16>(bytes, element);
+    }
+  });
 }
 
 }  // namespace
@@ -35,11 +45,26 @@ void fill_parameter(const ir::Buffer& parameter, double deviation, std::uint64_t
 void initialise_weights(std::span<const ir::Buffer> parameters, double deviation,
                         std::uint64_t seed, exec::Executor& executor) {
   for (const ir::Buffer& parameter : parameters) {
-    executor.upload(parameter.name, [&](std::span<std::byte> bytes) {
-      const auto fill = parameter.type.kind() == ir::Kind::f32 ? &fill_parameter<float>
-                                                               : &fill_parameter<BFloat16>;
-      fill(parameter, deviation, seed, bytes);
-    });
+    const bool is_norm = parameter.type.rank() == 1;
+    const auto draw = [&](std::uint64_t tag, std::uint64_t element) {
+      return is_norm ? 1.0f : static_cast<float>(deviation) * normal(seed, tag, element);
+    };
+    upload_drawn(parameter, draw, executor);
+  }
+}
+
+void initialise_adapters(const model::Lora& lora, std::span<const ir::Buffer> parameters,
+                         std::uint64_t seed, exec::Executor& executor) {
+  std::set<std::string> zeros;
+  for (const std::string& module : lora.modules) zeros.insert(model::lora_b_name(module));
+  for (const ir::Buffer& parameter : parameters) {
+    const auto inputs = static_cast<double>(ir::number(parameter.type.shape[1]));
+    const auto bound =
+        zeros.contains(parameter.name) ? 0.0f : static_cast<float>(1 / std::sqrt(inputs));
+    const auto draw = [&](std::uint64_t tag, std::uint64_t element) {
+      return bound * (2 * uniform(seed, tag, element) - 1) + 0.0f;  // no negative zeros
+    };
+    upload_drawn(parameter, draw, executor);
   }
 }
 

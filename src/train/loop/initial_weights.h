@@ -2,6 +2,7 @@
 
 #include "exec/executor.h"
 #include "ir/program.h"
+#include "model/adapters/lora.h"
 
 #include <cstdint>
 #include <span>
@@ -14,5 +15,12 @@ namespace parhelion::train {
 /// Errors: invalid if no plan of the executor names a parameter.
 void initialise_weights(std::span<const ir::Buffer> parameters, double deviation,
                         std::uint64_t seed, exec::Executor& executor);
+
+/// Gives adapters their first content: A uniform numbers of [-1, 1) / sqrt(inputs), B zeros, so
+/// that the model's output is what it was. A function of seed, names and shapes alone.
+///
+/// Errors: as initialise_weights.
+void initialise_adapters(const model::Lora& lora, std::span<const ir::Buffer> parameters,
+                         std::uint64_t seed, exec::Executor& executor);
 
 }  // namespace parhelion::train

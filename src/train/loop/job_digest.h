@@ -8,8 +8,10 @@
 namespace parhelion::train {
 
 /// Tells jobs apart whose checkpoints do not fit each other: a hash of the step program's buffers
-/// (model, adapters, kind of optimizer), the documents' key, how they are packed and ordered, and
-/// the seed. Learning rate, length of the run, clipping and what is logged may change on resume.
-std::string job_digest(const Job& job, const ir::Program& step, const std::string& documents_key);
+/// (model, adapters, kind of optimizer), the documents' key, how they are packed and ordered, the
+/// seed, and for adapters their scale, dropout and the digest of the weights under them. Learning
+/// rate, length of the run, clipping and what is logged may change on resume.
+std::string job_digest(const Job& job, const ir::Program& step, const std::string& documents_key,
+                       const std::string& base_digest);
 
 }  // namespace parhelion::train

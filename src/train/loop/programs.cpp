@@ -1,11 +1,15 @@
 #include "train/loop/programs.h"
 
+#include "base/error.h"
 #include "ir/autodiff/differentiate.h"
 #include "ir/passes/extract_phases.h"
 #include "ir/passes/lower.h"
 #include "ir/verify.h"
 #include "model/programs.h"
+#include "train/config/name_pattern.h"
 #include "train/optim/update_program.h"
+
+#include <utility>
 
 namespace parhelion::train {
 namespace {
@@ -21,20 +25,34 @@ ir::Recompute policy_of(Recompute recompute) {
   return recompute == Recompute::layer ? ir::Recompute::layer : ir::Recompute::none;
 }
 
-std::vector<ir::Buffer> buffers_that(const ir::Program& program, ir::Role role) {
+/// Those that outlive a step and may change.
+std::vector<ir::Buffer> lasting_buffers(const ir::Program& program, ir::Role role) {
   std::vector<ir::Buffer> result;
   for (const ir::Buffer& buffer : program.buffers) {
-    if (buffer.role == role && buffer.lifetime == ir::Lifetime::process) result.push_back(buffer);
+    const bool lasts = buffer.lifetime == ir::Lifetime::process && buffer.trainable;
+    if (buffer.role == role && lasts) result.push_back(buffer);
   }
   return result;
 }
 
 }  // namespace
 
+model::Model model_of_job(model::Model model, const Job& job) {
+  if (!job.lora) return model;
+  const NamePattern targets(job.lora->targets, "lora.targets");
+  return model::with_lora(
+      std::move(model),
+      {.rank = job.lora->rank, .alpha = job.lora->alpha, .dropout = job.lora->dropout},
+      [&](std::string_view module) { return targets.matches(module); });
+}
+
 TrainingPrograms build_programs(const model::Model& model, const Job& job) {
+  ensure(model.lora.has_value() == job.lora.has_value(), ErrorKind::bug,
+         "programs: the model's adapters are not those of the job");
   const ir::Kind dtype = kind(job.model.dtype);
-  model::TrainProgram train = model::build_train(model, dtype);
-  TrainingPrograms result{.step = train.program, .score = train.program};
+  model::TrainProgram train = model::build_train(model, dtype, model::Dropout::on);
+  TrainingPrograms result{.step = std::move(train.program),
+                          .score = model::build_train(model, dtype).program};
   ir::differentiate(result.step, train.total_loss);
   append_update(result.step, train.total_loss, job.optimizer, dtype);
   return result;
@@ -58,11 +76,11 @@ ir::Program instantiate_score(const TrainingPrograms& programs, const Bucket& bu
 }
 
 std::vector<ir::Buffer> saved_parameter_buffers(const ir::Program& step) {
-  return buffers_that(step, ir::Role::parameter);
+  return lasting_buffers(step, ir::Role::parameter);
 }
 
 std::vector<ir::Buffer> saved_optimizer_buffers(const ir::Program& step) {
-  return buffers_that(step, ir::Role::state);
+  return lasting_buffers(step, ir::Role::state);
 }
 
 }  // namespace parhelion::train

@@ -15,9 +15,16 @@ struct TrainingPrograms {
   ir::Program score;
 };
 
-/// Builds the programs of a job for a model.
+/// The model as a job trains it: with the adapters that its `[lora]` asks for.
 ///
-/// Errors: as model::build_train, differentiate and append_update.
+/// Errors: as model::with_lora.
+model::Model model_of_job(model::Model model, const Job& job);
+
+/// Builds the programs of a job for a model that `model_of_job` gave.
+///
+/// Inputs: besides those of model::build_train and append_update, what dropout draws with
+/// Errors: bug if the model has other adapters than the job asks for; as model::build_train,
+///         differentiate and append_update.
 TrainingPrograms build_programs(const model::Model& model, const Job& job);
 
 /// The parts of a step at one capacity.
@@ -29,8 +36,8 @@ StepInstance instantiate_step(const TrainingPrograms& programs, const Job& job,
                               const Bucket& bucket);
 ir::Program instantiate_score(const TrainingPrograms& programs, const Bucket& bucket);
 
-/// Buffers whose content a checkpoint keeps: parameters and, of the optimizer, state that outlives
-/// a step.
+/// Buffers whose content a checkpoint keeps: trainable parameters and, of the optimizer, state that
+/// outlives a step.
 std::vector<ir::Buffer> saved_parameter_buffers(const ir::Program& step);
 std::vector<ir::Buffer> saved_optimizer_buffers(const ir::Program& step);
 

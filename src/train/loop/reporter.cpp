@@ -4,6 +4,7 @@
 #include "train/track/duration.h"
 #include "train/track/jsonl_tracker.h"
 #include "train/track/loss_curve.h"
+#include "train/track/sparkline.h"
 #include "train/track/tensorboard_tracker.h"
 
 #include <fmt/format.h>
@@ -107,16 +108,22 @@ void Reporter::on(const Saved& event) {
 void Reporter::on(const Warned& event) { say("warning: " + event.text); }
 
 void Reporter::on(const RunEnded& event) {
-  if (std::filesystem::exists(options_.paths.metrics)) {
-    AtomicFile file(options_.paths.loss_curve);
-    file.write(loss_curve_svg(read_loss_curve(options_.paths.metrics),
-                              options_.paths.directory.filename().string()));
-    file.commit();
-  }
+  draw_loss();
   say(event.complete
           ? fmt::format("done after step {}", event.step)
           : fmt::format("stopped after step {} and saved; give the same command to go on",
                         event.step));
+}
+
+void Reporter::draw_loss() {
+  if (!std::filesystem::exists(options_.paths.metrics)) return;
+  const LossCurve curve = read_loss_curve(options_.paths.metrics);
+  AtomicFile file(options_.paths.loss_curve);
+  file.write(loss_curve_svg(curve, options_.paths.directory.filename().string()));
+  file.commit();
+  constexpr std::int64_t kBars = 60;
+  say(fmt::format("loss {}", loss_sparkline(curve.training, kBars)));
+  say("curve in " + options_.paths.loss_curve.string());
 }
 
 void Reporter::record(std::int64_t step, std::vector<Metric> metrics) {

@@ -52,6 +52,7 @@ class Reporter {
 
   Progress progress_of(const StepFinished& event);
   void record(std::int64_t step, std::vector<Metric> metrics);
+  void draw_loss();
   void say(const std::string& text);
 
   ReporterOptions options_;

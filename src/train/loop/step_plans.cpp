@@ -26,7 +26,9 @@ T output_number(exec::Plan& plan, std::string_view name) {
 }  // namespace
 
 StepPlans::StepPlans(const TrainingPrograms& programs, const Job& job, exec::Executor& executor)
-    : optimizer_(job.optimizer), buckets_(buckets_of(job.data)) {
+    : optimizer_(job.optimizer),
+      has_dropout_(job.lora && job.lora->dropout > 0),
+      buckets_(buckets_of(job.data)) {
   for (const Bucket& bucket : buckets_) {
     const StepInstance instance = instantiate_step(programs, job, bucket);
     microbatch_.push_back(executor.plan(instance.microbatch, exec::Weights::trained));
@@ -42,9 +44,10 @@ std::size_t StepPlans::bucket_index(const Microbatch& microbatch) const {
   return static_cast<std::size_t>(at - buckets_.begin());
 }
 
-void StepPlans::accumulate(const Microbatch& microbatch) {
+void StepPlans::accumulate(const Microbatch& microbatch, std::uint64_t dropout_seed) {
   exec::Plan& plan = *microbatch_[bucket_index(microbatch)];
   write_inputs(plan, microbatch);
+  if (has_dropout_) exec::host_span<std::uint64_t>(plan, "dropout_seed").front() = dropout_seed;
   plan.run();
 }
 

@@ -37,8 +37,9 @@ class StepPlans {
   /// Plans everything; upload the parameters afterwards.
   StepPlans(const TrainingPrograms& programs, const Job& job, exec::Executor& executor);
 
-  /// Adds a microbatch's loss and gradients to the step's.
-  void accumulate(const Microbatch& microbatch);
+  /// Adds a microbatch's loss and gradients to the step's. What adapters drop is a function of
+  /// `dropout_seed`.
+  void accumulate(const Microbatch& microbatch, std::uint64_t dropout_seed);
   /// Ends the step.
   StepResult update(const UpdateInputs& inputs);
   /// Losses of a microbatch, as the plan's output `loss` has them: valid until the next call.
@@ -51,6 +52,7 @@ class StepPlans {
   std::size_t bucket_index(const Microbatch& microbatch) const;
 
   const OptimizerSettings optimizer_;
+  const bool has_dropout_;
   std::vector<Bucket> buckets_;
   std::vector<std::unique_ptr<exec::Plan>> microbatch_;
   std::vector<std::unique_ptr<exec::Plan>> score_;

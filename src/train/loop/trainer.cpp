@@ -14,7 +14,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kRoundingTag = 0x726f756e64;  // sets the stream of rounding seeds apart
+// Set the streams of seeds apart.
+constexpr std::uint64_t kRoundingTag = 0x726f756e64;
+constexpr std::uint64_t kDropoutTag = 0x64726f70;
+
+/// The seed of a stream's item `index`.
+std::uint64_t stream_seed(const Job& job, std::uint64_t tag, std::int64_t index) {
+  const auto words =
+      philox(static_cast<std::uint64_t>(job.run.seed), static_cast<std::uint64_t>(index), tag);
+  return std::uint64_t{words[0]} << 32 | words[1];
+}
 
 Seconds since(Clock::time_point begin) { return Clock::now() - begin; }
 
@@ -106,17 +115,16 @@ bool Trainer::is_due(std::int64_t every) const {
 
 void Trainer::step(const Pack& pack, Seconds data_stall) {
   const auto begin = Clock::now();
-  for (const Microbatch& microbatch : pack.microbatches) plans_.accumulate(microbatch);
+  const Job& job = parts_.job;
+  std::int64_t drawn = step_ * job.data.microbatches;
+  for (const Microbatch& microbatch : pack.microbatches)
+    plans_.accumulate(microbatch, stream_seed(job, kDropoutTag, drawn++));
   const auto computed = Clock::now();
   writer_.wait_snapshot();
   const Seconds snapshot_stall = since(computed);
-  const auto seed = static_cast<std::uint64_t>(parts_.job.run.seed);
-  const auto words = philox(seed, static_cast<std::uint64_t>(step_), kRoundingTag);
-  const double lr = parts_.job.optimizer.lr * multiplier(schedule_, step_);
-  const StepResult result =
-      plans_.update({.lr = lr,
-                     .update = updates_ + 1,
-                     .rounding_seed = std::uint64_t{words[0]} << 32 | words[1]});
+  const double lr = job.optimizer.lr * multiplier(schedule_, step_);
+  const StepResult result = plans_.update(
+      {.lr = lr, .update = updates_ + 1, .rounding_seed = stream_seed(job, kRoundingTag, step_)});
   check_result(pack, result);
   ++step_;
   if (result.applied) ++updates_;

@@ -39,7 +39,8 @@ class Trainer {
     generate_ = std::move(generate);
   }
 
-  /// Puts parameters, optimizer, data position and counters where the checkpoint has them.
+  /// Puts trainable parameters, optimizer, data position and counters where the checkpoint has
+  /// them.
   ///
   /// Errors: invalid if it is of another job, naming what differs; as restore_buffers.
   void resume(const TrainCheckpoint& checkpoint);

@@ -88,7 +88,7 @@ class CurveRun {
   StepResult step(const GoldenCurve& curve, std::int64_t step) {
     const std::int64_t documents = job_.data.microbatch_tokens / kTokens;
     for (std::int64_t first = 0; first < kDocuments; first += documents)
-      plans_->accumulate(padded(curve.microbatch(step, first, documents)));
+      plans_->accumulate(padded(curve.microbatch(step, first, documents)), 0);
     return plans_->update({.lr = static_cast<double>(curve.lr(step)), .update = step + 1});
   }
 
