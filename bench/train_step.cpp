@@ -87,7 +87,7 @@ void run(const StepSetting& setting, const Json& config) {
   std::vector<double> whole, update;
   for (int i = 0; i <= setting.runs; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    plans.accumulate(batch);
+    plans.accumulate(batch, 0);
     const auto middle = std::chrono::steady_clock::now();
     plans.update({.lr = 1e-4, .update = i + 1});
     if (i == 0) continue;  // the first touches the memory

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "model/open.h"
+#include "model/adapters/open_adapter.h"
 #include "model/recipes/decoder_config.h"
 #include "model/recipes/registry.h"
 #include "state/checkpoint.h"
@@ -68,6 +68,12 @@ fs::path resolve_model(const fs::path& model, train::Verify verify) {
   }
   if (model::holds_own_parameters(model)) train::open_train_checkpoint(model, verify);
   return model;
+}
+
+model::OpenedModel open_with_adapter(const fs::path& model, const fs::path& adapter) {
+  model::OpenedModel opened = model::open_model(model);
+  if (adapter.empty()) return opened;
+  return model::with_adapter(std::move(opened), resolve_model(adapter));
 }
 
 ModelFiles config_files(const fs::path& model) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "model/open.h"
 #include "train/checkpoint/open_checkpoint.h"
 #include "train/checkpoint/write_checkpoint.h"
 
@@ -14,6 +15,13 @@ namespace parhelion::app {
 /// Errors: invalid if a run has no checkpoint yet; as train::open_train_checkpoint.
 std::filesystem::path resolve_model(const std::filesystem::path& model,
                                     train::Verify verify = train::Verify::sizes);
+
+/// Opens a MODEL with the adapter in `adapter`, which may be a run directory too; an empty path is
+/// no adapter.
+///
+/// Errors: as model::open_model, model::with_adapter and resolve_model.
+model::OpenedModel open_with_adapter(const std::filesystem::path& model,
+                                     const std::filesystem::path& adapter);
 
 /// The config.json and generation_config.json of a model: of a directory as they stand, or of a
 /// config.json given by its own path; of a GGUF file, written from its keys.

@@ -115,7 +115,8 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
   train::Reporter reporter = make_reporter(job, prepared, directory.paths(), terminal);
   train::TrainerParts parts{
       .job = job,
-      .job_digest = train::job_digest(job, prepared.programs.step, prepared.documents->key()),
+      .job_digest = train::job_digest(job, prepared.programs.step, prepared.documents->key(),
+                                      prepared.model.base_digest),
       .programs = prepared.programs,
       .executor = *prepared.executor,
       .documents = prepared.documents,
@@ -134,13 +135,13 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
   }
   const auto checkpoint =
       train::open_newest_checkpoint(directory.paths().checkpoints, train::Verify::contents);
-  if (checkpoint) {
-    trainer.resume(*checkpoint);
-  } else {
+  // A checkpoint of adapters does not have the weights under them.
+  if (!checkpoint || job.lora) {
     upload_first_weights(prepared.model, job,
                          train::saved_parameter_buffers(prepared.programs.step),
                          *prepared.executor);
   }
+  if (checkpoint) trainer.resume(*checkpoint);
   write_job_file(job, directory.paths());
   return trainer.run(should_stop).complete;
 }

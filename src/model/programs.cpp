@@ -1,6 +1,7 @@
 #include "model/programs.h"
 
 #include "base/error.h"
+#include "model/mapping.h"
 
 #include <algorithm>
 #include <iterator>
@@ -75,9 +76,12 @@ ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_to
   return program;
 }
 
+std::vector<std::string> projections(const Model& model) {
+  return projections(build_train(base_of(model), ir::Kind::f32).program);
+}
+
 Model with_lora(Model model, Lora lora, const std::function<bool(std::string_view)>& targets) {
-  model.lora.reset();
-  const std::vector<std::string> all = projections(build_train(model, ir::Kind::f32).program);
+  const std::vector<std::string> all = projections(model);
   lora.modules.clear();
   std::ranges::copy_if(all, std::back_inserter(lora.modules), targets);
   ensure(!lora.modules.empty(), ErrorKind::invalid,

@@ -32,6 +32,9 @@ TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout = Dr
 ///          `sampled_log_probability` f32[logit_rows]
 ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_tokens);
 
+/// The paths of the model's projections, each of which may have an adapter.
+std::vector<std::string> projections(const Model& model);
+
 /// The model with `lora` at each projection whose path `targets` accepts, in place of
 /// `lora.modules`.
 ///

@@ -24,6 +24,7 @@ std::string read_stream(std::istream& stream) {
 void add_run_options(CLI::App& command, RunOptions& options) {
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   command.add_option("MODEL", options.model, kModelHelp)->required();
+  command.add_option("--adapter", options.adapter, kAdapterHelp);
   command.add_option("--dtype", options.dtype, "storage of weights and activations")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();

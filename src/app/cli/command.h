@@ -29,11 +29,17 @@ inline constexpr const char* kModelHelp =
 /// Options that all commands which run a model share.
 struct RunOptions {
   std::filesystem::path model;
+  std::filesystem::path adapter;  ///< empty: none but what MODEL has
   std::string dtype = "bf16";
   int threads = 0;
 };
 void add_run_options(CLI::App& command, RunOptions& options);
 ir::Kind kind_of(const RunOptions& options);
+
+/// What an --adapter argument may be.
+inline constexpr const char* kAdapterHelp =
+    "adapter to keep beside MODEL's weights: a PEFT directory, or a training checkpoint or run of "
+    "one";
 
 /// A whole file or pipe, or standard input where `path` is empty or "-". Errors: invalid.
 std::string read_text(const std::filesystem::path& path);

@@ -56,7 +56,7 @@ std::string print_steps(const exec::Plan& plan) {
 }
 
 void run_explain(const ExplainOptions& options) {
-  const model::OpenedModel opened = model::open_model(options.run.model);
+  const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
   const auto executor = exec::make_cpu_executor({.threads = options.run.threads});
   const auto plan = executor->plan(
       ir::lower(entry_program(options, opened.model), entry_capacities(options, opened.model)),

@@ -56,7 +56,7 @@ std::vector<std::int32_t> ids_to_score(const ScoreOptions& options) {
 }
 
 std::vector<float> score(const ScoreOptions& options, std::span<const std::int32_t> ids) {
-  const model::OpenedModel opened = model::open_model(options.run.model);
+  const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
   const ir::Kind kind = kind_of(options.run);
   const auto executor = exec::make_cpu_executor({.threads = options.run.threads});
   if (options.through == "train") return score_through_training(opened, ids, kind, *executor);

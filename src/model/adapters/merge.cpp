@@ -38,17 +38,14 @@ void add_product(std::span<const float> a, std::span<const float> b, float scale
 /// Reads parameters one by one, through the groups of the model's mapping.
 class MergedReader {
  public:
-  explicit MergedReader(const OpenedModel& opened) : opened_(opened) {
+  explicit MergedReader(const OpenedModel& opened)
+      : opened_(opened), adapter_(adapter_parameters(opened)) {
     for (state::Group& group : state::groups(opened.mapping.mapper)) {
       groups_.push_back(std::move(group));
       for (const state::Port& port : groups_.back().outputs)
         group_of_[port.name] = groups_.size() - 1;
     }
     if (!opened.model.lora) return;
-    load_adapter(opened, [&](state::TensorView tensor) {
-      std::string name = tensor.name;
-      adapters_.emplace(std::move(name), std::move(tensor));
-    });
     for (const std::string& module : opened.model.lora->modules)
       module_of_[adapted_weight_name(module)] = module;
   }
@@ -72,8 +69,8 @@ class MergedReader {
   state::TensorView merged(state::TensorView base, const std::string& module) const {
     const Lora& lora = *opened_.model.lora;
     const auto values = std::make_shared<std::vector<float>>(wide_values(base));
-    add_product(wide_values(adapters_.at(lora_a_name(module))),
-                wide_values(adapters_.at(lora_b_name(module))), static_cast<float>(lora.scale()),
+    add_product(wide_values(adapter_.read(lora_a_name(module))),
+                wide_values(adapter_.read(lora_b_name(module))), static_cast<float>(lora.scale()),
                 static_cast<std::size_t>(lora.rank), *values);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(*values));
     base.kind = ir::Kind::f32;
@@ -83,10 +80,10 @@ class MergedReader {
   }
 
   const OpenedModel& opened_;
+  state::TensorSource adapter_;
   std::vector<state::Group> groups_;
-  std::map<std::string, std::size_t, std::less<>> group_of_;        // by parameter
-  std::map<std::string, std::string, std::less<>> module_of_;       // by weight
-  std::map<std::string, state::TensorView, std::less<>> adapters_;  // by parameter
+  std::map<std::string, std::size_t, std::less<>> group_of_;   // by parameter
+  std::map<std::string, std::string, std::less<>> module_of_;  // by weight
 };
 
 }  // namespace
@@ -97,6 +94,17 @@ state::TensorSource merged_parameters(const OpenedModel& opened) {
     source.names.push_back(parameter.name);
   const auto reader = std::make_shared<const MergedReader>(opened);
   source.read = [reader](const std::string& name) { return reader->read(name); };
+  return source;
+}
+
+state::TensorSource adapter_parameters(const OpenedModel& opened) {
+  state::TensorSource source{.where = opened.checkpoint.where(), .names = {}, .read = {}};
+  const auto tensors = std::make_shared<std::map<std::string, state::TensorView, std::less<>>>();
+  load_adapter(opened, [&](state::TensorView tensor) {
+    source.names.push_back(tensor.name);
+    tensors->emplace(source.names.back(), std::move(tensor));
+  });
+  source.read = [tensors](const std::string& name) { return tensors->at(name); };
   return source;
 }
 

@@ -10,4 +10,10 @@ namespace parhelion::model {
 /// Errors: of reading, as load_parameters.
 state::TensorSource merged_parameters(const OpenedModel& opened);
 
+/// The parameters of a model's adapter under their own names, as its checkpoint holds them. Borrows
+/// `opened`.
+///
+/// Errors: as load_adapter.
+state::TensorSource adapter_parameters(const OpenedModel& opened);
+
 }  // namespace parhelion::model

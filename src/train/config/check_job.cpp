@@ -55,7 +55,10 @@ void check_model(const ModelSettings& model, Problems& problems) {
   }
 }
 
-void check_lora(const LoraSettings& lora, Problems& problems) {
+void check_lora(const LoraSettings& lora, const ModelSettings& model, Problems& problems) {
+  problems.expect(!model.config || model.path.has_value(),
+                  "lora is given with model.config, expected model.path: the weights under an "
+                  "adapter are not saved, so they have to lie somewhere");
   expect_at_least(1, "lora.rank", lora.rank, problems);
   expect_positive("lora.alpha", lora.alpha, problems);
   expect_share("lora.dropout", lora.dropout, problems);
@@ -182,7 +185,7 @@ void check_job(const Job& job, std::string_view where) {
   Problems problems;
   check_run(job.run, problems);
   check_model(job.model, problems);
-  if (job.lora) check_lora(*job.lora, problems);
+  if (job.lora) check_lora(*job.lora, job.model, problems);
   check_data(job.data, problems);
   if (job.evaluation) check_evaluation(*job.evaluation, problems);
   check_optimizer(job.optimizer, problems);
