@@ -33,9 +33,7 @@ Reporter::Reporter(ReporterOptions options)
     : options_(std::move(options)), log_(options_.paths.log) {}
 
 void Reporter::handle(const Event& event) {
-  const auto begin = std::chrono::steady_clock::now();
   std::visit([this](const auto& each) { on(each); }, event);
-  time_spent_ += std::chrono::steady_clock::now() - begin;
 }
 
 void Reporter::on(const RunStarted& event) {

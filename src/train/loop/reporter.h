@@ -39,8 +39,6 @@ class Reporter {
   explicit Reporter(ReporterOptions options);
 
   void handle(const Event& event);
-  /// Time spent in here so far.
-  Seconds time_spent() const { return time_spent_; }
 
  private:
   void on(const RunStarted& event);
@@ -59,7 +57,6 @@ class Reporter {
   AppendFile log_;
   std::vector<std::unique_ptr<Tracker>> trackers_;
   std::optional<double> seconds_per_step_;  // smoothed
-  Seconds time_spent_{0};
 };
 
 }  // namespace parhelion::train
