@@ -146,6 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         {{"lora.rank=0"}, "lora.rank is 0, expected at least 1"},
         {{"lora.alpha=0"}, "lora.alpha is 0, expected a number above 0"},
         {{"lora.dropout=1"}, "lora.dropout is 1, expected a number in [0, 1)"},
+        {{"lora={}", "model={config = 'c.json', tokenizer = 't'}"},
+         "lora is given with model.config, expected model.path: the weights under an adapter are "
+         "not saved, so they have to lie somewhere"},
     }));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,6 +4,7 @@
 #include "model/checkpoint_test_support.h"
 #include "state/convert.h"
 #include "train/data/data_support.h"
+#include "train/loop/initial_weights.h"
 #include "train/loop/trainer.h"
 
 #include <map>
@@ -30,7 +31,8 @@ class TinyRun {
           int threads = 1)
       : job(std::move(of)),
         opened(model::open_model(model::golden_path("llama_tiny"))),
-        programs(build_programs(opened.model, job)),
+        model(model_of_job(opened.model, job)),
+        programs(build_programs(model, job)),
         executor(exec::make_cpu_executor({.threads = threads})),
         trainer({.job = job,
                  .job_digest = "digest",
@@ -50,6 +52,8 @@ class TinyRun {
         state::convert(tensor.kind, tensor.bytes, dtype, out);
       });
     });
+    if (model.lora)
+      initialise_adapters(*model.lora, saved_parameter_buffers(programs.step), 0, *executor);
   }
 
   RunEnded run() {
@@ -85,6 +89,7 @@ class TinyRun {
 
   Job job;
   model::OpenedModel opened;
+  model::Model model;
   TrainingPrograms programs;
   std::unique_ptr<exec::Executor> executor;
   std::vector<Event> events;

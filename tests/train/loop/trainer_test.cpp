@@ -47,7 +47,8 @@ TEST_F(TrainerTest, GivesTheSameBitsOnAnyNumberOfThreadsAndPacksAhead) {
   EXPECT_EQ(one.content(), two.content());
 }
 
-/// Steps in f32 and in bf16 with stochastic rounding, without momentum and with it.
+/// Steps in f32 and in bf16 with stochastic rounding, without momentum and with it, and of adapters
+/// with dropout.
 std::vector<Job> resumed_jobs() {
   Job bf16 = tiny_job();
   bf16.model.dtype = NumberFormat::bf16;
@@ -56,7 +57,9 @@ std::vector<Job> resumed_jobs() {
   sgd.optimizer.kind = OptimizerKind::sgd;
   sgd.optimizer.momentum = 0.9;
   sgd.optimizer.dampening = 0.1;
-  return {tiny_job(), bf16, sgd};
+  Job adapters = bf16;
+  adapters.lora = LoraSettings{.rank = 4, .dropout = 0.2};
+  return {tiny_job(), bf16, sgd, adapters};
 }
 
 TEST_F(TrainerTest, GoesOnFromACheckpointBitForBit) {
