@@ -57,9 +57,8 @@ ModelFiles gguf_config_files(const state::Checkpoint& checkpoint) {
 
 bool is_gguf_file(const fs::path& path) { return state::is_gguf(MappedFile(path).bytes()); }
 
-}  // namespace
-
-fs::path resolve_model(const fs::path& model, train::Verify verify) {
+/// Of a run directory its newest checkpoint that is whole, else the path itself.
+fs::path resolve_run(const fs::path& model, train::Verify verify) {
   if (is_run_directory(model)) {
     const auto newest = train::open_newest_checkpoint(model / "checkpoints", verify);
     ensure(newest.has_value(), ErrorKind::invalid, "{}: this run has no finished checkpoint yet",
@@ -70,10 +69,20 @@ fs::path resolve_model(const fs::path& model, train::Verify verify) {
   return model;
 }
 
+}  // namespace
+
+fs::path resolve_model(const fs::path& model, train::Verify verify) {
+  fs::path path = resolve_run(model, verify);
+  ensure(!model::is_adapter(path) || model::holds_own_parameters(path), ErrorKind::invalid,
+         "{}: is an adapter, expected a model; give its base as MODEL and this as --adapter",
+         path.string());
+  return path;
+}
+
 model::OpenedModel open_with_adapter(const fs::path& model, const fs::path& adapter) {
   model::OpenedModel opened = model::open_model(model);
   if (adapter.empty()) return opened;
-  return model::with_adapter(std::move(opened), resolve_model(adapter));
+  return model::with_adapter(std::move(opened), resolve_run(adapter, train::Verify::sizes));
 }
 
 ModelFiles config_files(const fs::path& model) {

@@ -12,7 +12,8 @@ namespace parhelion::app {
 /// What a MODEL argument stands for: of a run directory its newest checkpoint that is whole, else
 /// the path itself. A training checkpoint is verified.
 ///
-/// Errors: invalid if a run has no checkpoint yet; as train::open_train_checkpoint.
+/// Errors: invalid if a run has no checkpoint yet, or the path is an adapter without a model; as
+///         train::open_train_checkpoint.
 std::filesystem::path resolve_model(const std::filesystem::path& model,
                                     train::Verify verify = train::Verify::sizes);
 

@@ -120,6 +120,25 @@ TEST(Command, ExportWritesAModelThatScoresTheSame) {
   std::filesystem::remove_all(out);
 }
 
+TEST(Command, KeepsAnAdapterBesideItsModelAndExportsIt) {
+  const std::string out = testing::TempDir() + "/parhelion_adapter_" + std::to_string(::getpid());
+  const std::string adapter =
+      std::string("--adapter '") + PARHELION_TEST_DATA + "/model/peft_tiny' ";
+  const std::string rest = " --dtype f32 --threads 1 --json <<< 'The sun rises over the ice.'";
+  const Outcome score = run("score " + tiny() + adapter + rest);
+  ASSERT_EQ(score.code, 0) << score.output;
+  EXPECT_NE(score.output, run("score " + tiny() + rest).output);
+  EXPECT_EQ(score.output, run("score " + tiny() + adapter + "--through chunks=3" + rest).output);
+  EXPECT_EQ(run("export " + tiny() + out + " --adapter-only " + adapter).output,
+            out + ": an adapter of 6 modules as f32\n");
+  EXPECT_EQ(score.output, run("score " + tiny() + "--adapter " + out + rest).output);
+  std::filesystem::remove_all(out);
+  EXPECT_EQ(run("export " + tiny() + out + " " + adapter).output,
+            out + ": 20 parameter tensors as f32, the adapter merged\n");
+  EXPECT_EQ(run("score " + out + rest).code, 0);
+  std::filesystem::remove_all(out);
+}
+
 TEST(Command, VersionAndHelpSucceed) {
   EXPECT_THAT(run("--version").output, HasSubstr("parhelion 0."));
   const Outcome help = run("--help");
@@ -161,6 +180,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"score " + tiny() + "--through sideways < /dev/null", "--through: is 'sideways'"},
         BadInput{"tokenize " + tiny() + "--decode <<< '999999'", "999999"},
         BadInput{"export /none " + testing::TempDir() + "/x", "/none: is missing"},
+        BadInput{"score " + tiny() + "--adapter /none <<< 'a b'", "/none/adapter_config.json"},
+        BadInput{"export " + tiny() + testing::TempDir() + "/x --adapter-only",
+                 "has no adapter that could be exported alone"},
         BadInput{"export " + tiny(), "DIRECTORY"}, BadInput{"tokenize /dev/null", "/dev/null"},
         BadInput{"fly", ""}, BadInput{"", "subcommand"}));
 

@@ -1,6 +1,5 @@
 #include "app/in_memory_contract.h"
-#include "app/model_files.h"
-#include "app/tokenizer_files.h"
+#include "app/train_model.h"
 #include "app/weights.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -19,8 +18,15 @@
 namespace parhelion::app {
 namespace {
 
-/// A trainer of the golden model `llama_tiny` on a few sentences, and a server on its weights.
-class TrainServe : public testing::TestWithParam<ir::Kind> {
+/// What is trained and how it is stored.
+struct TrainServeCase {
+  ir::Kind kind;
+  bool adapters;
+};
+
+/// A trainer of the golden model `llama_tiny`, or of adapters for it, on a few sentences, and a
+/// server on its weights.
+class TrainServe : public testing::TestWithParam<TrainServeCase> {
  protected:
   void SetUp() override {
     std::filesystem::remove_all(directory_);
@@ -31,15 +37,17 @@ class TrainServe : public testing::TestWithParam<ir::Kind> {
         << R"({"text":"ice in the air bends the light by twenty two degrees"})"
         << "\n";
     job_.model.dtype =
-        GetParam() == ir::Kind::f32 ? train::NumberFormat::f32 : train::NumberFormat::bf16;
+        GetParam().kind == ir::Kind::f32 ? train::NumberFormat::f32 : train::NumberFormat::bf16;
+    job_.model.path = std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny";
+    if (GetParam().adapters) job_.lora = train::LoraSettings{.rank = 4, .dropout = 0.1};
     job_.data.sequence_tokens = 64;
     job_.data.microbatch_tokens = 128;
     job_.data.buckets = {128};
     job_.data.epochs = 0;
     job_.optimizer.lr = 1e-3;
     job_.schedule.steps = 20;
-    opened_ = std::make_unique<model::OpenedModel>(model::open_model(model_path_));
-    programs_ = train::build_programs(opened_->model, job_);
+    trained_ = std::make_unique<TrainedModel>(open_trained_model(job_));
+    programs_ = train::build_programs(trained_->model, job_);
     executor_ = exec::make_cpu_executor({.threads = 2});
     trainer_ = std::make_unique<train::Trainer>(train::TrainerParts{
         .job = job_,
@@ -48,35 +56,26 @@ class TrainServe : public testing::TestWithParam<ir::Kind> {
         .executor = *executor_,
         .documents = documents(),
         .on_event = [](const train::Event&) {},
-        .store = {.directory = directory_ / "checkpoints", .model_files = model_files()}});
-    upload_weights(*opened_, GetParam(), *executor_);
+        .store = {.directory = directory_ / "checkpoints", .model_files = model_files(*trained_)}});
+    upload_first_weights(*trained_, job_, train::saved_parameter_buffers(programs_.step),
+                         *executor_);
     for (std::uint64_t i = 0; i < 100; ++i)
       ids_.push_back(static_cast<std::int32_t>(philox(3, i, 0)[0] % 300));
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::vector<train::ModelFile> model_files() const {
-    std::vector<train::ModelFile> files = config_files(model_path_);
-    for (train::ModelFile& file : tokenizer_files(model_path_)) files.push_back(std::move(file));
-    return files;
-  }
-
   std::shared_ptr<const train::Documents> documents() const {
     return std::make_shared<const train::Documents>(train::load_documents(
         {.files = {directory_ / "text.jsonl"}, .cache = directory_ / "cache", .threads = 1},
-        {.tokenizer = load_tokenizer(model_path_),
-         .tokenizer_digest = "tiny",
-         .eos = {},
-         .vocabulary = opened_->model.vocabulary,
-         .chat_template = {}}));
+        token_rules(*trained_)));
   }
 
   /// A server whose instances take `chunk` tokens and read the executor's parameters in place.
   std::unique_ptr<serve::Engine> engine(std::int64_t chunk) {
     return std::make_unique<serve::Engine>(
         make_contract(
-            opened_->model,
-            {.kind = GetParam(), .context_tokens = 128, .catalogue = {one_row(chunk, chunk)}}),
+            trained_->model,
+            {.kind = GetParam().kind, .context_tokens = 128, .catalogue = {one_row(chunk, chunk)}}),
         *executor_, exec::Weights::trained);
   }
 
@@ -86,20 +85,23 @@ class TrainServe : public testing::TestWithParam<ir::Kind> {
     return result;
   }
 
-  std::filesystem::path model_path_ =
-      std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny";
   std::filesystem::path directory_ =
       std::filesystem::path(testing::TempDir()) / "parhelion_train_serve";
   train::Job job_;
-  std::unique_ptr<model::OpenedModel> opened_;
+  std::unique_ptr<TrainedModel> trained_;
   train::TrainingPrograms programs_;
   std::unique_ptr<exec::Executor> executor_;
   std::unique_ptr<train::Trainer> trainer_;
   std::vector<std::int32_t> ids_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, TrainServe, testing::Values(ir::Kind::f32, ir::Kind::bf16),
-                         [](const auto& each) { return std::string(ir::name(each.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, TrainServe,
+    testing::Values(TrainServeCase{ir::Kind::f32, false}, TrainServeCase{ir::Kind::bf16, false},
+                    TrainServeCase{ir::Kind::f32, true}, TrainServeCase{ir::Kind::bf16, true}),
+    [](const auto& each) {
+      return std::string(ir::name(each.param.kind)) + (each.param.adapters ? "_adapters" : "");
+    });
 
 TEST_P(TrainServe, ServerAndTrainerHaveTheSameBitsAfterTwentySteps) {
   ASSERT_TRUE(trainer_->run([] { return false; }).complete);
@@ -113,16 +115,16 @@ TEST_P(TrainServe, AFileOfTheWeightsGivesTheSameBits) {
   const auto trained = bits(trainer_->score(ids_));
   const model::OpenedModel saved = model::open_model(directory_ / "checkpoints" / "step-00000020");
   const auto executor = exec::make_cpu_executor({.threads = 1});
-  serve::Engine engine(
-      make_contract(saved.model,
-                    {.kind = GetParam(), .context_tokens = 128, .catalogue = {one_row(32, 32)}}),
-      *executor);
-  upload_weights(saved, GetParam(), *executor);
+  serve::Engine engine(make_contract(saved.model, {.kind = GetParam().kind,
+                                                   .context_tokens = 128,
+                                                   .catalogue = {one_row(32, 32)}}),
+                       *executor);
+  upload_weights(saved, GetParam().kind, *executor);
   EXPECT_EQ(bits(engine.score(ids_, 32)), trained);
 }
 
 TEST_P(TrainServe, ServerReadsTheTrainersBuffersInPlaceAndSeesEachUpdate) {
-  const std::string name = "model.layers.0.self_attn.q_proj.weight";
+  const std::string name = train::saved_parameter_buffers(programs_.step).back().name;
   const std::byte* address = executor_->download(name).data();
   const auto server = engine(32);
   EXPECT_EQ(executor_->download(name).data(), address);

@@ -39,15 +39,27 @@ void add_product(std::span<const float> a, std::span<const float> b, float scale
 class MergedReader {
  public:
   explicit MergedReader(const OpenedModel& opened)
-      : opened_(opened), adapter_(adapter_parameters(opened)) {
-    for (state::Group& group : state::groups(opened.mapping.mapper)) {
-      groups_.push_back(std::move(group));
-      for (const state::Port& port : groups_.back().outputs)
-        group_of_[port.name] = groups_.size() - 1;
-    }
+      : opened_(opened),
+        adapter_(adapter_parameters(opened)),
+        groups_(state::groups(opened.mapping.mapper)) {
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      for (const state::Port& port : groups_[i].outputs) group_of_[port.name] = i;
     if (!opened.model.lora) return;
     for (const std::string& module : opened.model.lora->modules)
       module_of_[adapted_weight_name(module)] = module;
+  }
+
+  /// Parameters in the order of the first tensor that each needs.
+  std::vector<std::string> names() const {
+    std::map<std::string_view, const state::Group*> reader;  // by tensor
+    for (const state::Group& group : groups_) reader[group.inputs.front().name] = &group;
+    std::vector<std::string> result;
+    for (const state::TensorView& tensor : opened_.checkpoint.tensors()) {
+      const auto group = reader.find(tensor.name);
+      if (group == reader.end()) continue;
+      for (const state::Port& port : group->second->outputs) result.push_back(port.name);
+    }
+    return result;
   }
 
   state::TensorView read(const std::string& name) const {
@@ -89,12 +101,10 @@ class MergedReader {
 }  // namespace
 
 state::TensorSource merged_parameters(const OpenedModel& opened) {
-  state::TensorSource source{.where = opened.checkpoint.where(), .names = {}, .read = {}};
-  for (const ir::Buffer& parameter : parameters(base_of(opened.model)))
-    source.names.push_back(parameter.name);
   const auto reader = std::make_shared<const MergedReader>(opened);
-  source.read = [reader](const std::string& name) { return reader->read(name); };
-  return source;
+  return {.where = opened.checkpoint.where(),
+          .names = reader->names(),
+          .read = [reader](const std::string& name) { return reader->read(name); }};
 }
 
 state::TensorSource adapter_parameters(const OpenedModel& opened) {
