@@ -87,7 +87,8 @@ class KillTest : public testing::Test {
     return result;
   }
 
-  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) / "parhelion_kill";
+  std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) / ("parhelion_kill_" + std::to_string(::getpid()));
 };
 
 TEST_F(KillTest, ARunKilledAtAnyMomentEndsAsOneThatWasNot) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <unistd.h>
 
 namespace parhelion::app {
 namespace {
@@ -85,8 +86,8 @@ class TrainServe : public testing::TestWithParam<TrainServeCase> {
     return result;
   }
 
-  std::filesystem::path directory_ =
-      std::filesystem::path(testing::TempDir()) / "parhelion_train_serve";
+  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) /
+                                     ("parhelion_train_serve_" + std::to_string(::getpid()));
   train::Job job_;
   std::unique_ptr<TrainedModel> trained_;
   train::TrainingPrograms programs_;

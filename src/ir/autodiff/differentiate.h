@@ -10,8 +10,8 @@ namespace parhelion::ir {
 /// The f32 state buffer that gradients of a parameter are summed in.
 std::string gradient_name(std::string_view parameter);
 
-/// Extends `program` by the ops that add d loss / d parameter to every trainable parameter's gradient
-/// buffer.
+/// Extends `program` by the ops that add d loss / d parameter to every trainable parameter's
+/// gradient buffer.
 ///
 /// Each use of a parameter adds to one chain of versions, uses in reverse op order. New ops inherit
 /// layer and label of the op that they differentiate; their phase is weight_grad where they only

@@ -69,23 +69,24 @@ OpNode fused_op(const Program& program, const LossPair& pair) {
   return step;
 }
 
-/// The op as one that comes behind the gradient.
-OpNode moved_behind(OpNode node) {
-  node.phase = std::max(node.phase, Phase::input_grad);
+/// An op that reads the loss, which the gradient's phase gives now.
+OpNode moved_behind(OpNode node, Phase gradient) {
+  node.phase = std::max(node.phase, gradient);
   return node;
 }
 
 void apply(Program& program, const LossPair& pair, const std::set<std::size_t>& behind) {
+  const Phase phase = program.ops[pair.gradient].phase;
   std::vector<OpNode> ops;
   for (std::size_t i = 0; i < pair.gradient; ++i) {
     if (i != pair.loss && !behind.contains(i)) ops.push_back(program.ops[i]);
   }
   ops.push_back(fused_op(program, pair));
   for (const std::size_t place : behind) {
-    if (place < pair.gradient) ops.push_back(moved_behind(program.ops[place]));
+    if (place < pair.gradient) ops.push_back(moved_behind(program.ops[place], phase));
   }
   for (std::size_t i = pair.gradient + 1; i < program.ops.size(); ++i)
-    ops.push_back(behind.contains(i) ? moved_behind(program.ops[i]) : program.ops[i]);
+    ops.push_back(behind.contains(i) ? moved_behind(program.ops[i], phase) : program.ops[i]);
   program.ops = std::move(ops);
   relink(program);
 }

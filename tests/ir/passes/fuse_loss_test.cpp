@@ -75,6 +75,19 @@ buffer sum: f32[] | state, process
 )");
 }
 
+TEST(FuseLoss, KeepsTheOrderOfPhasesWhereOnlyTheWeightIsTrained) {
+  Program program;
+  Builder builder(program);
+  const ValueId x = builder.input("x", TensorType(Kind::f32, {6, 4}));
+  const ValueId w = builder.parameter("w", TensorType(Kind::f32, {9, 4}));
+  const ValueId labels = builder.input("labels", TensorType(Kind::i32, {6}));
+  const ValueId loss = builder.add(LinearCrossEntropy{}, {x, w, labels}).front();
+  differentiate(program, builder.one(Reduce{}, {loss}));
+  fuse_loss(program);
+  EXPECT_NO_THROW(verify(program));
+  EXPECT_NE(print(program).find("linear_cross_entropy_step"), std::string::npos);
+}
+
 TEST_F(FuseLossTest, LeavesALossThatItsGradientNeeds) {
   finish(total(losses_[0]));  // d(loss^2) = 2 loss
   const Program before = program_;
