@@ -48,6 +48,7 @@ class KillTest : public testing::Test {
     const std::string set = "run.directory=" + (directory_ / run).string();
     std::vector<std::string> words = {PARHELION_BINARY, "train", job, "--set", set};
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;

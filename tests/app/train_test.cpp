@@ -60,6 +60,7 @@ class TrainServe : public testing::TestWithParam<TrainServeCase> {
         .store = {.directory = directory_ / "checkpoints", .model_files = model_files(*trained_)}});
     upload_first_weights(*trained_, job_, train::saved_parameter_buffers(programs_.step),
                          *executor_);
+    ids_.reserve(100);
     for (std::uint64_t i = 0; i < 100; ++i)
       ids_.push_back(static_cast<std::int32_t>(philox(3, i, 0)[0] % 300));
   }
