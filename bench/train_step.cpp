@@ -1,7 +1,8 @@
 // One training step of a decoder in float32 or bf16, random weights: forward, backward, AdamW.
-//   bench_train_step BATCH TOKENS DTYPE THREADS RUNS CONFIG.json
-// Prints one JSON object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op
-// family with the rate of each, the measured matmul peak, planned and resident memory.
+//   bench_train_step BATCH TOKENS DTYPE THREADS RUNS CONFIG.json [RANK]
+// With RANK, low-rank adapters at all projections are trained instead, with dropout 0.05. Prints
+// one JSON object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op family
+// with the rate of each, the measured matmul peak, planned and resident memory.
 
 #include "base/file.h"
 #include "base/json.h"
@@ -28,6 +29,7 @@ struct StepSetting {
   std::int64_t batch, tokens;
   train::NumberFormat dtype;
   int threads, runs;
+  std::int64_t rank;  ///< of adapters; 0: none
 };
 
 train::Microbatch random_microbatch(const StepSetting& setting, std::int64_t vocabulary) {
@@ -55,7 +57,16 @@ train::Job job_of(const StepSetting& setting) {
   job.data.microbatch_tokens = setting.batch * setting.tokens;
   job.data.buckets = {job.data.microbatch_tokens};
   job.optimizer.lr = 1e-4;
+  if (setting.rank > 0) job.lora = train::LoraSettings{.rank = setting.rank, .dropout = 0.05};
   return job;
+}
+
+void upload_random_weights(const model::Model& model, exec::Executor& executor) {
+  std::vector<ir::Buffer> base, adapters;
+  for (const ir::Buffer& buffer : executor.parameters())
+    (buffer.trainable && model.lora ? adapters : base).push_back(buffer);
+  train::initialise_weights(base, 0.02, 1, executor);
+  if (model.lora) train::initialise_adapters(*model.lora, adapters, 1, executor);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -76,13 +87,13 @@ Json::Object rates(const ir::Program& instance, const Json::Object& seconds) {
 }
 
 void run(const StepSetting& setting, const Json& config) {
-  const model::Model model = model::find_recipe(config).from_config(config);
   const train::Job job = job_of(setting);
+  const model::Model model =
+      train::model_of_job(model::find_recipe(config).from_config(config), job);
   const train::TrainingPrograms programs = train::build_programs(model, job);
   const auto executor = exec::make_cpu_executor({.threads = setting.threads});
   train::StepPlans plans(programs, job, *executor);
-  const auto parameters = train::saved_parameter_buffers(programs.step);
-  train::initialise_weights(parameters, 0.02, 1, *executor);
+  upload_random_weights(model, *executor);
   const train::Microbatch batch = random_microbatch(setting, model.vocabulary);
   std::vector<double> whole, update;
   for (int i = 0; i <= setting.runs; ++i) {
@@ -99,7 +110,7 @@ void run(const StepSetting& setting, const Json& config) {
     return values[values.size() / 2];
   };
   std::int64_t count = 0;
-  for (const ir::Buffer& buffer : parameters) count += ir::element_count(buffer.type);
+  for (const ir::Buffer& buffer : executor->parameters()) count += ir::element_count(buffer.type);
   const train::JobMemory memory = train::cost_job(programs, job).memory;
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -127,16 +138,19 @@ void run(const StepSetting& setting, const Json& config) {
 }  // namespace parhelion
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
+  if (argc != 7 && argc != 8) {
     std::fprintf(stderr,
-                 "usage: bench_train_step BATCH TOKENS f32|bf16 THREADS RUNS CONFIG.json\n");
+                 "usage: bench_train_step BATCH TOKENS f32|bf16 THREADS RUNS CONFIG.json [RANK]\n");
     return 2;
   }
   using namespace parhelion;
   const StepSetting setting{
-      std::atoll(argv[1]), std::atoll(argv[2]),
+      std::atoll(argv[1]),
+      std::atoll(argv[2]),
       std::string_view(argv[3]) == "f32" ? train::NumberFormat::f32 : train::NumberFormat::bf16,
-      std::atoi(argv[4]), std::atoi(argv[5])};
+      std::atoi(argv[4]),
+      std::atoi(argv[5]),
+      argc == 8 ? std::atoll(argv[7]) : 0};
   run(setting, parse_json(read_file(argv[6]), argv[6]));
   return 0;
 }
