@@ -42,7 +42,8 @@ TrainedModel open_trained_model(const train::Job& job) {
         "model.path: {} is an adapter, expected a whole model, as `parhelion export` makes of it",
         path.string());
     std::string digest = job.lora ? model::weights_digest(opened.checkpoint) : "";
-    return {.model = train::model_of_job(opened.model, job),
+    model::Model model = train::model_of_job(opened.model, job);
+    return {.model = std::move(model),
             .source = std::move(opened),
             .config_path = path,
             .tokenizer_path = path,

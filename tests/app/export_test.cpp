@@ -72,7 +72,7 @@ TEST_F(ExportTest, RoundsWeightsToBf16) {
 TEST_F(ExportTest, ShardsWithAnIndexWhereOneFileWouldPassTheLimit) {
   export_model(tiny_gguf(), directory_ / "out", ir::Kind::f32, 100'000);
   EXPECT_THAT(listing(directory_ / "out"), Contains("model.safetensors.index.json"));
-  EXPECT_THAT(listing(directory_ / "out"), Contains("model-00002-of-00003.safetensors"));
+  EXPECT_THAT(listing(directory_ / "out"), Contains(testing::StartsWith("model-00002-of-")));
   EXPECT_EQ(parameter_bytes(directory_ / "out"), parameter_bytes(tiny_directory()));
 }
 
