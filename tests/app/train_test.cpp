@@ -83,6 +83,7 @@ class TrainServe : public testing::TestWithParam<TrainServeCase> {
 
   static std::vector<std::uint32_t> bits(const std::vector<float>& values) {
     std::vector<std::uint32_t> result;
+    result.reserve(values.size());
     for (const float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
     return result;
   }

@@ -96,7 +96,7 @@ OpenedModel with_adapter(OpenedModel base, const fs::path& directory) {
 }
 
 fs::path adapter_base(const fs::path& directory) {
-  const fs::path base = open_adapter_config(directory).base;
+  fs::path base = open_adapter_config(directory).base;
   ensure(!base.empty() && fs::exists(base), ErrorKind::invalid,
          "{}: its base model '{}' is not there; open the base with this directory as its adapter",
          directory.string(), base.string());

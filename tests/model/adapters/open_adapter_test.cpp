@@ -20,7 +20,6 @@ namespace parhelion::model {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -231,7 +230,7 @@ TEST_F(OpenAdapter, IsNoModelByItself) {
 class AdapterCheckpoint : public OpenAdapter {
  protected:
   std::filesystem::path checkpoint_on(const std::filesystem::path& path) const {
-    const auto directory = changed_adapter("base_model_name_or_path", path.string());
+    auto directory = changed_adapter("base_model_name_or_path", path.string());
     const OpenedModel opened = adapted();
     state::SafetensorsWriter writer(directory, state::kDefaultShardBytes, kParametersStem);
     load_adapter(opened, [&](state::TensorView tensor) { writer.add(std::move(tensor)); });
