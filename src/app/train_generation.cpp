@@ -1,8 +1,8 @@
 #include "app/train_generation.h"
 
+#include "app/chat_prompt.h"
 #include "app/in_memory_contract.h"
 #include "base/error.h"
-#include "text/chat_template.h"
 #include "text/detokenizer.h"
 
 #include <algorithm>
@@ -10,21 +10,10 @@
 namespace parhelion::app {
 namespace {
 
-std::optional<std::string> token_text(const text::Tokenizer& tokenizer,
-                                      std::optional<text::TokenId> id) {
-  if (!id) return std::nullopt;
-  return std::string(tokenizer.token_bytes(*id));
-}
-
 std::string rendered_chat(const train::TokenRules& rules, const std::string& question) {
   ensure(rules.chat_template.has_value(), ErrorKind::invalid,
          "evaluation.chats: the model has no chat template, expected one");
-  const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", question}}};
-  return text::ChatTemplate(*rules.chat_template)
-      .render(messages,
-              {.add_generation_prompt = true,
-               .bos_token = token_text(rules.tokenizer, rules.tokenizer.special_ids().bos),
-               .eos_token = token_text(rules.tokenizer, rules.tokenizer.special_ids().eos)});
+  return chat_prompt(*rules.chat_template, rules.tokenizer, question);
 }
 
 }  // namespace

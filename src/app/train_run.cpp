@@ -10,7 +10,6 @@
 #include "train/loop/matmul_peak.h"
 #include "train/loop/reporter.h"
 #include "train/loop/trainer.h"
-#include "train/track/duration.h"
 
 #include <sys/resource.h>
 #include <thread>

@@ -1,3 +1,4 @@
+#include "app/chat_prompt.h"
 #include "app/cli/command.h"
 #include "app/in_memory_contract.h"
 #include "app/model_files.h"
@@ -7,7 +8,6 @@
 #include "base/json.h"
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
-#include "text/chat_template.h"
 #include "text/detokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -70,26 +70,16 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
   return loaded;
 }
 
-std::optional<std::string> text_of(const text::Tokenizer& tokenizer,
-                                   std::optional<text::TokenId> id) {
-  if (!id) return std::nullopt;
-  return std::string(tokenizer.token_bytes(*id));
-}
-
-/// The message as the model's chat template frames it, up to where the answer begins.
-std::string chat_prompt(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
+/// The message as the model's chat template frames it.
+std::string framed_chat(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
   const std::optional<std::string> source = load_chat_template(options.run.model);
   ensure(source.has_value(), ErrorKind::invalid,
          "{}: has no chat template, expected one for --chat", options.run.model.string());
-  const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", options.chat}}};
-  return text::ChatTemplate(*source).render(
-      messages, {.add_generation_prompt = true,
-                 .bos_token = text_of(tokenizer, tokenizer.special_ids().bos),
-                 .eos_token = text_of(tokenizer, tokenizer.special_ids().eos)});
+  return chat_prompt(*source, tokenizer, options.chat);
 }
 
 std::string prompt_text(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
-  if (!options.chat.empty()) return chat_prompt(options, tokenizer);
+  if (!options.chat.empty()) return framed_chat(options, tokenizer);
   return options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
 }
 

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "text/tokenizer.h"
+
+#include <string>
+
+namespace parhelion::app {
+
+/// A user's message as a chat template frames it, up to where the answer begins.
+///
+/// Errors: as text::ChatTemplate.
+std::string chat_prompt(const std::string& chat_template, const text::Tokenizer& tokenizer,
+                        const std::string& message);
+
+}  // namespace parhelion::app
