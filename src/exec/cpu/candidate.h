@@ -2,6 +2,7 @@
 
 #include "exec/cpu/kernels/tier.h"
 #include "exec/executor.h"
+#include "exec/op_view.h"
 
 #include <cstddef>
 #include <memory>
@@ -17,21 +18,6 @@ namespace parhelion::exec::cpu {
 struct Device {
   Tier tier = Tier::portable;
   int threads = 1;
-};
-
-/// One op with its types and with what is known of its operands before it runs.
-struct OpView {
-  const ir::OpNode& node;
-  std::vector<ir::TensorType> inputs;
-  std::vector<ir::TensorType> outputs;
-  std::vector<bool> frozen;  ///< per input: a parameter that does not change between runs
-
-  std::int64_t input_dim(std::size_t input, std::size_t dim) const {
-    return ir::number(inputs[input].shape[dim]);
-  }
-  std::int64_t output_dim(std::size_t output, std::size_t dim) const {
-    return ir::number(outputs[output].shape[dim]);
-  }
 };
 
 /// Addresses of one run.

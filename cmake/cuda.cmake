@@ -1,0 +1,24 @@
+# The CUDA toolkit, cuDNN >= 9.19 and the headers of cuDNN's frontend, for GPU architecture 9.0 unless told
+# otherwise. Headers of a Python environment are found where CUDNN_FRONTEND_INCLUDE or CUDNN_ROOT point.
+if(NOT CMAKE_CUDA_COMPILER)
+  find_program(CMAKE_CUDA_COMPILER nvcc HINTS /usr/local/cuda/bin ENV CUDA_HOME PATH_SUFFIXES bin REQUIRED)
+endif()
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90a)
+endif()
+if(CCACHE_PROGRAM)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+find_package(CUDAToolkit 13 REQUIRED)
+find_path(CUDNN_INCLUDE cudnn.h HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
+find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
+find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h HINTS ${PROJECT_SOURCE_DIR}/build/gpu-headers/include REQUIRED)
+add_library(parhelion_cuda_libraries INTERFACE)
+target_include_directories(parhelion_cuda_libraries SYSTEM INTERFACE
+  ${CUDNN_INCLUDE} ${CUDNN_FRONTEND_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(parhelion_cuda_libraries INTERFACE
+  CUDA::cudart CUDA::cublasLt CUDA::nvrtc ${CUDNN_LIBRARY})

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "exec/executor.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace parhelion::exec {
+
+/// What is promised of the bits of a row.
+enum class Numerics : std::uint8_t {
+  exact,      ///< equal through training and serving, at any capacity and batch
+  invariant,  ///< equal through serving, at any capacity and batch
+  fast,       ///< no promise
+};
+std::string_view name(Numerics numerics);
+
+struct CudaOptions {
+  int ordinal = 0;
+  Numerics numerics = Numerics::exact;
+  bool tf32 = false;                 ///< f32 products may be rounded to TF32
+  std::filesystem::path plan_cache;  ///< where library plans are kept; empty: nowhere
+};
+
+/// An executor on one NVIDIA GPU: a plan is a captured graph over planned memory.
+///
+/// Errors: unsupported if this build has no CUDA, there is no such GPU, or its architecture or a
+///         library is too old; device if CUDA fails.
+std::unique_ptr<Executor> make_cuda_executor(const CudaOptions& options);
+
+}  // namespace parhelion::exec

@@ -1,0 +1,39 @@
+#include "exec/cuda/libraries.h"
+
+#include "base/error.h"
+#include "exec/cuda/check.h"
+
+#include <cudnn.h>
+#include <utility>
+
+namespace parhelion::exec::cuda {
+namespace {
+
+constexpr std::size_t kOldestCudnn = 91900;  // packed training and paged serving have equal bits
+
+}  // namespace
+
+Libraries::Libraries(std::filesystem::path plan_cache) : plan_cache_(std::move(plan_cache)) {}
+
+Libraries::~Libraries() {
+  if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
+  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+}
+
+cublasLtHandle_t Libraries::cublas_lt() {
+  if (cublas_lt_ == nullptr) check(cublasLtCreate(&cublas_lt_), "cublasLtCreate");
+  return cublas_lt_;
+}
+
+cudnnContext* Libraries::cudnn() {
+  if (cudnn_ != nullptr) return cudnn_;
+  const std::size_t version = cudnnGetVersion();
+  ensure(version >= kOldestCudnn, ErrorKind::unsupported, "cudnn: is {}.{}, expected 9.19 or later",
+         version / 10000, version / 100 % 100);
+  const cudnnStatus_t status = cudnnCreate(&cudnn_);
+  ensure(status == CUDNN_STATUS_SUCCESS, ErrorKind::device, "cudnnCreate: {}",
+         cudnnGetErrorString(status));
+  return cudnn_;
+}
+
+}  // namespace parhelion::exec::cuda

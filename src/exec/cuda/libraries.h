@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cublasLt.h>
+#include <filesystem>
+#include <memory>
+
+struct cudnnContext;
+
+namespace parhelion::exec::cuda {
+
+/// Handles of the libraries of one executor, made when first asked for, and where their plans are
+/// kept.
+///
+/// Threads: one thread uses an executor.
+class Libraries {
+ public:
+  explicit Libraries(std::filesystem::path plan_cache);
+  ~Libraries();
+  Libraries(const Libraries&) = delete;
+  Libraries& operator=(const Libraries&) = delete;
+
+  cublasLtHandle_t cublas_lt();
+  /// Errors: unsupported if cuDNN is older than 9.19.
+  cudnnContext* cudnn();
+  /// Empty: plans are kept nowhere.
+  const std::filesystem::path& plan_cache() const { return plan_cache_; }
+
+ private:
+  std::filesystem::path plan_cache_;
+  cublasLtHandle_t cublas_lt_ = nullptr;
+  cudnnContext* cudnn_ = nullptr;
+};
+
+}  // namespace parhelion::exec::cuda

@@ -1,0 +1,38 @@
+#include "exec/cuda/ops/families.h"
+
+#include <variant>
+
+namespace parhelion::exec::cuda {
+
+std::vector<Candidate> candidates(const ir::Op& op) {
+  return std::visit([](const auto& each) { return family_candidates(each); }, op);
+}
+
+std::string own_numerics(const OpView& op, const Device&) {
+  return std::string(ir::traits(op.node.op).name);
+}
+
+std::string_view never_refuses(const OpView&, const Device&) { return {}; }
+
+std::vector<Candidate> one_candidate(std::string_view name,
+                                     std::unique_ptr<Kernel> (*plan)(const OpView& op,
+                                                                     const Device& device)) {
+  return {{.name = name, .refuses = never_refuses, .numerics = own_numerics, .plan = plan}};
+}
+
+std::int64_t count_of(const ir::TensorType& type) { return ir::element_count(type); }
+
+std::int64_t columns_of(const ir::TensorType& type) {
+  return type.rank() == 0 ? 1 : ir::number(type.shape.back());
+}
+
+std::int64_t rows_of(const ir::TensorType& type) {
+  const std::int64_t columns = columns_of(type);
+  return columns == 0 ? 0 : count_of(type) / columns;
+}
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+}  // namespace parhelion::exec::cuda

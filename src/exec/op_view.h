@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ir/program.h"
+
+#include <vector>
+
+namespace parhelion::exec {
+
+/// One op with its types and with what is known of its operands before it runs.
+struct OpView {
+  const ir::OpNode& node;
+  std::vector<ir::TensorType> inputs;
+  std::vector<ir::TensorType> outputs;
+  std::vector<bool> frozen;  ///< per input: a parameter that does not change between runs
+
+  std::int64_t input_dim(std::size_t input, std::size_t dim) const {
+    return ir::number(inputs[input].shape[dim]);
+  }
+  std::int64_t output_dim(std::size_t output, std::size_t dim) const {
+    return ir::number(outputs[output].shape[dim]);
+  }
+};
+
+}  // namespace parhelion::exec
