@@ -33,17 +33,28 @@ class Plan {
  public:
   virtual ~Plan() = default;
 
-  /// Host bytes of an input or output of this plan. Write inputs before `run`, read outputs after
-  /// it.
+  /// Host bytes of an input or output of this plan. Write inputs before a run, read outputs after
+  /// it. Waits until the device has read the inputs, or written the outputs, of the run started
+  /// last.
   ///
-  /// Errors: invalid if the instance has no such input or output.
+  /// Errors: invalid if the instance has no such input or output; device if that run failed.
   virtual std::span<std::byte> host(std::string_view name) = 0;
 
-  /// Runs every op once. Allocates nothing and chooses nothing.
+  /// Begins to run every op once; a device goes on by itself. Runs of one executor follow each
+  /// other in the order in which they were started. Allocates nothing and chooses nothing.
   ///
   /// Errors: invalid if a parameter was never uploaded.
-  /// Threads: plans of one executor never run together.
-  virtual void run() = 0;
+  /// Threads: one thread uses an executor and its plans.
+  virtual void start() = 0;
+
+  /// Returns when the run started last has ended. Errors: device if it failed.
+  virtual void wait() = 0;
+
+  /// A run from start to end.
+  void run() {
+    start();
+    wait();
+  }
 
   /// Runs every op once and tells how long each took, in order. For measuring: it allocates and
   /// reads the clock.
@@ -91,6 +102,11 @@ class Executor {
   ///
   /// Errors: invalid if no plan names it or its row-major form was not kept.
   virtual std::span<const std::byte> download(std::string_view name) = 0;
+
+  /// Gives the device's memory back until `wake`; contents are kept on the host, and plans stay
+  /// valid. Nothing runs in between. A device that has no memory of its own keeps what it has.
+  virtual void sleep() {}
+  virtual void wake() {}
 
   /// Sets every byte of a state buffer to zero. Errors: invalid if no plan names it.
   virtual void clear(std::string_view name) = 0;

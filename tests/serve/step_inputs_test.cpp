@@ -25,7 +25,8 @@ class InputsOnly final : public exec::Plan {
   }
 
   std::span<std::byte> host(std::string_view name) override { return bytes_.at(std::string(name)); }
-  void run() override {}
+  void start() override {}
+  void wait() override {}
   std::vector<std::chrono::nanoseconds> profile() override { return {}; }
   const ir::Program& instance() const override { return program_; }
   const ir::MemoryPlan& memory() const override { return memory_; }

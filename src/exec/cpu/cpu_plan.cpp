@@ -120,7 +120,7 @@ void CpuPlan::launch(const Step& step) const {
                     .workspace = {arenas_.workspace.data(), bytes}});
 }
 
-void CpuPlan::run() {
+void CpuPlan::start() {
   if (!ready_) check_parameters();
   for (const Step& step : steps_) launch(step);
 }

@@ -22,7 +22,8 @@ class CpuPlan final : public Plan {
           Arenas& arenas);
 
   std::span<std::byte> host(std::string_view name) override;
-  void run() override;
+  void start() override;
+  void wait() override {}
   std::vector<std::chrono::nanoseconds> profile() override;
   const ir::Program& instance() const override { return instance_; }
   const ir::MemoryPlan& memory() const override { return memory_; }

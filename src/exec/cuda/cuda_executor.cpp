@@ -1,0 +1,88 @@
+#include "exec/cuda/cuda_executor.h"
+
+#include "base/error.h"
+#include "exec/cuda/cuda_plan.h"
+#include "exec/cuda/libraries.h"
+
+namespace parhelion::exec {
+namespace {
+
+constexpr int kHopper = 90;
+
+/// Errors: unsupported if there is no such GPU or this build has no code for it.
+cuda::Device open_device(const CudaOptions& options) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  ensure(status == cudaSuccess, ErrorKind::unsupported, "cuda: no GPU can be used: {}",
+         cudaGetErrorString(status));
+  ensure(options.ordinal >= 0 && options.ordinal < count, ErrorKind::unsupported,
+         "cuda: there is no GPU {}, expected one of 0 to {}", options.ordinal, count - 1);
+  cuda::check(cudaSetDevice(options.ordinal), "cudaSetDevice");
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, options.ordinal), "cudaGetDeviceProperties");
+  const int capability = properties.major * 10 + properties.minor;
+  ensure(capability == kHopper, ErrorKind::unsupported,
+         "cuda: GPU {} ({}) has compute capability {}.{}, expected 9.0, for which this build has "
+         "code",
+         options.ordinal, properties.name, properties.major, properties.minor);
+  return {.name = properties.name,
+          .ordinal = options.ordinal,
+          .compute_capability = capability,
+          .multiprocessors = properties.multiProcessorCount,
+          .numerics = options.numerics,
+          .tf32 = options.tf32};
+}
+
+class CudaExecutor final : public Executor {
+ public:
+  explicit CudaExecutor(const CudaOptions& options)
+      : device_(open_device(options)),
+        stream_(cuda::make_stream()),
+        libraries_(options.plan_cache),
+        buffers_(device_, stream_.get()),
+        arenas_(device_.ordinal) {
+    device_.libraries = &libraries_;
+  }
+
+  std::unique_ptr<Plan> plan(const ir::Program& instance, Weights weights) override {
+    return std::make_unique<cuda::CudaPlan>(instance, weights, device_, buffers_, arenas_,
+                                            stream_.get());
+  }
+  void upload(std::string_view name,
+              const std::function<void(std::span<std::byte>)>& fill) override {
+    buffers_.upload(name, fill);
+  }
+  std::span<const std::byte> download(std::string_view name) override {
+    return buffers_.download(name);
+  }
+  void clear(std::string_view name) override { buffers_.clear(name); }
+  void sleep() override {
+    cuda::check(cudaStreamSynchronize(stream_.get()), "sleep");
+    buffers_.sleep();
+    for (cuda::Arena* each : {&arenas_.slot, &arenas_.transient, &arenas_.workspace}) each->unmap();
+  }
+  void wake() override {
+    for (cuda::Arena* each : {&arenas_.slot, &arenas_.transient, &arenas_.workspace}) each->map();
+    buffers_.wake();
+  }
+  std::vector<ir::Buffer> parameters() const override { return buffers_.parameters(); }
+  std::string describe() const override {
+    return fmt::format("cuda, {}, {}{}", device_.name, name(device_.numerics),
+                       device_.tf32 ? ", tf32" : "");
+  }
+
+ private:
+  cuda::Device device_;
+  cuda::Stream stream_;
+  cuda::Libraries libraries_;
+  cuda::Buffers buffers_;
+  cuda::Arenas arenas_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_cuda_executor(const CudaOptions& options) {
+  return std::make_unique<CudaExecutor>(options);
+}
+
+}  // namespace parhelion::exec

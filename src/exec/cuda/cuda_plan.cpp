@@ -1,0 +1,147 @@
+#include "exec/cuda/cuda_plan.h"
+
+#include "base/error.h"
+#include "exec/cuda/choose.h"
+
+#include <cmath>
+
+namespace parhelion::exec::cuda {
+namespace {
+
+/// The kernel of a choice.
+std::unique_ptr<Kernel> plan_kernel(const Choice& choice, const Device& device) {
+  if (choice.ops.size() > 1) return choice.candidate.plan_group(choice.ops, device);
+  return choice.candidate.plan(choice.ops.front(), device);
+}
+
+}  // namespace
+
+CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& device,
+                   Buffers& buffers, Arenas& arenas, cudaStream_t stream)
+    : instance_(instance),
+      memory_(ir::plan_memory(instance)),
+      buffers_(buffers),
+      arenas_(arenas),
+      stream_(stream),
+      inputs_(instance_, ir::Role::input),
+      outputs_(instance_, ir::Role::output) {
+  const auto peak = [&](ir::ArenaKind kind) {
+    return memory_.peak_bytes[static_cast<std::size_t>(kind)];
+  };
+  arenas_.slot.reserve(peak(ir::ArenaKind::slot));
+  arenas_.transient.reserve(peak(ir::ArenaKind::transient));
+  plan_ops(weights, device);
+  for (const Step& step : steps_) step.kernel->bind(args_of(step));
+  capture();
+}
+
+void CudaPlan::plan_ops(Weights weights, const Device& device) {
+  for (Choice& choice : choose_candidates(instance_, weights, device)) {
+    Step step{.kernel = plan_kernel(choice, device),
+              .inputs = {},
+              .outputs = {},
+              .first_op = choice.first,
+              .op_count = choice.ops.size()};
+    add_addresses(step);
+    arenas_.workspace.reserve(step.kernel->workspace_bytes);
+    choice.reports.front().workspace_bytes = step.kernel->workspace_bytes;
+    for (StepReport& report : choice.reports) reports_.push_back(std::move(report));
+    steps_.push_back(std::move(step));
+  }
+}
+
+void CudaPlan::add_addresses(Step& step) {
+  for (std::size_t i = step.first_op; i < step.first_op + step.op_count; ++i) {
+    const ir::OpNode& node = instance_.ops[i];
+    for (const ir::Operand& operand : node.inputs) step.inputs.push_back(address(operand.value));
+    for (const ir::ValueId output : node.outputs) step.outputs.push_back(address(output));
+    if (node.gate) step.gate = reinterpret_cast<const bool*>(address(node.gate));
+  }
+}
+
+std::byte* CudaPlan::address(ir::ValueId value) {
+  const ir::BufferId id = instance_.at(value).buffer;
+  if (id) {
+    const ir::Buffer& buffer = instance_.at(id);
+    if (buffer.role == ir::Role::input) return inputs_.device(buffer.name);
+    if (buffer.role == ir::Role::output) return outputs_.device(buffer.name);
+    return buffers_.bind(buffer);
+  }
+  const ir::Range& range = memory_.of_value[value.index - 1];
+  const Arena& arena = range.arena == ir::ArenaKind::slot ? arenas_.slot : arenas_.transient;
+  return arena.data() + range.offset;
+}
+
+LaunchArgs CudaPlan::args_of(const Step& step) const {
+  return {.inputs = step.inputs,
+          .outputs = step.outputs,
+          .workspace = arenas_.workspace.data(),
+          .gate = step.gate,
+          .stream = stream_};
+}
+
+void CudaPlan::capture() {
+  // Relaxed: a kernel's code may be loaded at its first launch.
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  cudaGraph_t captured = nullptr;
+  try {
+    for (const Step& step : steps_) step.kernel->launch(args_of(step));
+  } catch (...) {
+    cudaStreamEndCapture(stream_, &captured);
+    const Graph discarded(captured);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream_, &captured), "cudaStreamEndCapture");
+  const Graph graph(captured);
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
+  graph_ = GraphExec(executable);
+  check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
+}
+
+std::span<std::byte> CudaPlan::host(std::string_view name) {
+  std::span<std::byte> bytes = inputs_.host(name);
+  if (bytes.data() == nullptr) bytes = outputs_.host(name);
+  ensure(bytes.data() != nullptr, ErrorKind::invalid, "plan of '{}': has no input or output '{}'",
+         instance_.name, name);
+  return bytes;
+}
+
+void CudaPlan::check_parameters() {
+  for (const ir::Buffer& buffer : instance_.buffers) {
+    ensure(buffer.role != ir::Role::parameter || buffers_.is_filled(buffer.name),
+           ErrorKind::invalid, "plan of '{}': parameter '{}' was never uploaded", instance_.name,
+           buffer.name);
+  }
+  is_ready_ = true;
+}
+
+void CudaPlan::start() {
+  if (!is_ready_) check_parameters();
+  inputs_.copy_to_device(stream_);
+  check(cudaGraphLaunch(graph_.get(), stream_), "cudaGraphLaunch");
+  outputs_.copy_to_host(stream_);
+}
+
+std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
+  if (!is_ready_) check_parameters();
+  inputs_.copy_to_device(stream_);
+  std::vector<Event> marks;
+  for (std::size_t i = 0; i <= steps_.size(); ++i) marks.push_back(make_timer());
+  check(cudaEventRecord(marks.front().get(), stream_), "cudaEventRecord");
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].kernel->launch(args_of(steps_[i]));
+    check(cudaEventRecord(marks[i + 1].get(), stream_), "cudaEventRecord");
+  }
+  outputs_.copy_to_host(stream_);
+  outputs_.wait();
+  std::vector<std::chrono::nanoseconds> times(instance_.ops.size());
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, marks[i].get(), marks[i + 1].get()), "profile");
+    times[steps_[i].first_op] = std::chrono::nanoseconds(std::llround(milliseconds * 1e6f));
+  }
+  return times;
+}
+
+}  // namespace parhelion::exec::cuda

@@ -1,0 +1,63 @@
+#include "exec/cuda/host_block.h"
+
+#include "exec/cuda/ops/families.h"
+
+#include <algorithm>
+
+namespace parhelion::exec::cuda {
+
+HostBlock::HostBlock(const ir::Program& instance, ir::Role role) : copied_(make_event()) {
+  for (const ir::Buffer& buffer : instance.buffers) {
+    if (buffer.role != role) continue;
+    const std::int64_t bytes = ir::byte_count(buffer.type);
+    parts_.emplace(buffer.name, Part{.offset = bytes_, .bytes = bytes});
+    bytes_ += aligned(bytes);
+  }
+  host_ = make_pinned(bytes_);
+  // Never without an address, which tells a buffer of no bytes from an absent one.
+  device_ = DeviceMemory(std::max<std::int64_t>(bytes_, 1));
+  check(cudaMemset(device_.data(), 0, static_cast<std::size_t>(bytes_)), "cudaMemset");
+}
+
+std::byte* HostBlock::device(std::string_view name) const {
+  const auto at = parts_.find(name);
+  return at == parts_.end() ? nullptr : device_.data() + at->second.offset;
+}
+
+std::span<std::byte> HostBlock::host(std::string_view name) {
+  const auto at = parts_.find(name);
+  if (at == parts_.end()) return {};
+  wait();
+  return {static_cast<std::byte*>(host_.get()) + at->second.offset,
+          static_cast<std::size_t>(at->second.bytes)};
+}
+
+void HostBlock::copy_to_device(cudaStream_t stream) {
+  if (bytes_ == 0) return;
+  check(cudaMemcpyAsync(device_.data(), host_.get(), static_cast<std::size_t>(bytes_),
+                        cudaMemcpyHostToDevice, stream),
+        "copy of inputs");
+  mark(stream);
+}
+
+void HostBlock::copy_to_host(cudaStream_t stream) {
+  if (bytes_ > 0) {
+    check(cudaMemcpyAsync(host_.get(), device_.data(), static_cast<std::size_t>(bytes_),
+                          cudaMemcpyDeviceToHost, stream),
+          "copy of outputs");
+  }
+  mark(stream);
+}
+
+void HostBlock::mark(cudaStream_t stream) {
+  check(cudaEventRecord(copied_.get(), stream), "cudaEventRecord");
+  is_pending_ = true;
+}
+
+void HostBlock::wait() {
+  if (!is_pending_) return;
+  check(cudaEventSynchronize(copied_.get()), "run");
+  is_pending_ = false;
+}
+
+}  // namespace parhelion::exec::cuda
