@@ -55,6 +55,12 @@ std::int64_t count_of(const Json& metrics, std::string_view key) {
   return value->as_int64(key);
 }
 
+std::string lost_steps(std::int64_t saved, std::int64_t done) {
+  if (saved == done) return "nothing is lost";
+  if (saved + 1 == done) return fmt::format("step {} is lost", done);
+  return fmt::format("steps {} to {} are lost", saved + 1, done);
+}
+
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts)
@@ -82,7 +88,7 @@ void Trainer::resume(const TrainCheckpoint& checkpoint) {
   tokens_seen_ = facts.tokens_seen;
   updates_ = count_of(facts.metrics, "updates");
   skipped_ = count_of(facts.metrics, "skipped");
-  saved_step_ = step_;
+  begun_save_ = saved_step_ = step_;
   last_checkpoint_ = checkpoint.directory.string();
 }
 
@@ -101,8 +107,7 @@ RunEnded Trainer::run(const std::function<bool()>& should_stop) {
       report_saves(writer_.poll());
     }
   }
-  if (saved_step_ != step_) save();
-  report_saves(writer_.close());
+  save_end();
   const RunEnded end{.step = step_, .complete = step_ >= total_steps_};
   parts_.on_event(end);
   return end;
@@ -206,14 +211,30 @@ void Trainer::save() {
       {.parameters = buffer_tensors(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
        .optimizer = buffer_tensors(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
        .facts = facts()});
-  saved_step_ = step_;
+  begun_save_ = step_;
 }
 
 void Trainer::report_saves(const std::vector<SaveReport>& reports) {
   for (const SaveReport& report : reports) {
-    if (report.written) last_checkpoint_ = report.written->directory.string();
     parts_.on_event(Saved{report});
+    if (report.written) {
+      last_checkpoint_ = report.written->directory.string();
+      saved_step_ = report.step;
+      save_problem_.clear();
+    } else {
+      save_problem_ = fmt::format("{}", fmt::join(report.warnings, "; "));
+    }
   }
+}
+
+/// Saves the step that the run ends with, unless a save of it began before.
+void Trainer::save_end() {
+  if (begun_save_ != step_) save();
+  report_saves(writer_.close());
+  ensure(save_problem_.empty(), ErrorKind::exhausted, "step {}: cannot be saved: {}; {}; {}", step_,
+         save_problem_, lost_steps(saved_step_, step_),
+         last_checkpoint_ == "none" ? "there is no checkpoint"
+                                    : "the last checkpoint is " + last_checkpoint_);
 }
 
 std::vector<float> Trainer::score(std::span<const std::int32_t> ids) {

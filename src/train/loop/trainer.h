@@ -48,7 +48,8 @@ class Trainer {
   /// Runs steps until all are done or `should_stop` says so between two of them, then saves.
   ///
   /// Errors: corrupt if loss or norm is not finite and the job stops there, naming step, documents
-  ///         and the last checkpoint; invalid if the data end early; those of the data.
+  ///         and the last checkpoint; exhausted if the end cannot be saved, naming what is lost;
+  ///         invalid if the data end early; those of the data.
   RunEnded run(const std::function<bool()>& should_stop);
 
   std::int64_t total_steps() const { return total_steps_; }
@@ -63,6 +64,7 @@ class Trainer {
   ScoreResult score_held_out();
   void save();
   void report_saves(const std::vector<SaveReport>& reports);
+  void save_end();
   bool is_due(std::int64_t every) const;
   CheckpointFacts facts() const;
 
@@ -78,8 +80,10 @@ class Trainer {
   std::int64_t updates_ = 0;  // of them, those which moved the parameters
   std::int64_t skipped_ = 0;  // of them, those whose loss or norm was not finite
   std::int64_t tokens_seen_ = 0;
-  std::int64_t saved_step_ = -1;
+  std::int64_t begun_save_ = -1;  // the step whose save began last
+  std::int64_t saved_step_ = 0;   // the step of the last checkpoint
   std::string last_checkpoint_ = "none";
+  std::string save_problem_;  // why the save after it failed, if one did
 };
 
 }  // namespace parhelion::train

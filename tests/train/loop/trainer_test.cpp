@@ -1,11 +1,14 @@
 #include "train/loop/trainer.h"
 
+#include "train/checkpoint/checkpoint_files.h"
 #include "train/loop/loop_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
+#include <thread>
 
 namespace parhelion::train {
 namespace {
@@ -111,6 +114,49 @@ TEST_F(TrainerTest, StopsBetweenStepsAndSaves) {
   EXPECT_FALSE(end.complete);
   EXPECT_EQ(end.step, 2);
   EXPECT_EQ(open_newest_checkpoint(store("run"), Verify::sizes)->manifest.facts.step, 2);
+}
+
+constexpr std::size_t kFull = 4096;  // bytes, fewer than a checkpoint has
+
+TEST_F(TrainerTest, FailsWhereTheEndIsNotSavedAndNamesWhatIsLost) {
+  Job job = tiny_job();
+  job.checkpoint.every = 4;
+  TinyRun run(job, documents(), store("run"));
+  std::optional<FullDisk> full;
+  const auto fill_after_four = [&] {
+    if (run.losses().size() != 4) return false;
+    while (!std::filesystem::exists(store("run") / "step-00000004")) std::this_thread::yield();
+    full.emplace(kFull);
+    return false;
+  };
+  EXPECT_THAT([&] { run.trainer.run(fill_after_four); },
+              ThrowsMessage<Error>(AllOf(
+                  HasSubstr("step 6: cannot be saved: "), HasSubstr("cannot write: File too large"),
+                  HasSubstr("steps 5 to 6 are lost"), HasSubstr("step-00000004"))));
+  EXPECT_TRUE(run.events_of<RunEnded>().empty());
+}
+
+TEST_F(TrainerTest, FailsWhereAStoppedRunIsNotSaved) {
+  TinyRun run(tiny_job(), documents(), store("run"));
+  const FullDisk full(kFull);
+  EXPECT_THAT([&] { run.trainer.run([&] { return run.losses().size() == 1; }); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("step 1: cannot be saved: "),
+                                         HasSubstr("step 1 is lost; there is no checkpoint"))));
+}
+
+TEST_F(TrainerTest, GoesOnAfterASaveThatFails) {
+  Job job = tiny_job();
+  job.checkpoint.every = 2;
+  TinyRun run(job, documents(), store("run"));
+  std::optional<FullDisk> full;
+  const auto fill_for_a_while = [&] {
+    if (run.losses().size() == 1) full.emplace(kFull);
+    if (!run.events_of<Saved>().empty()) full.reset();
+    return false;
+  };
+  EXPECT_TRUE(run.trainer.run(fill_for_a_while).complete);
+  EXPECT_FALSE(run.events_of<Saved>().front().report.warnings.empty());
+  EXPECT_EQ(open_newest_checkpoint(store("run"), Verify::sizes)->manifest.facts.step, 6);
 }
 
 TEST_F(TrainerTest, RefusesTheCheckpointOfAnotherJob) {
