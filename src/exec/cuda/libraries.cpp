@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "exec/cuda/check.h"
+#include "exec/cuda/products/product_choices.h"
 
 #include <cudnn.h>
 #include <utility>
@@ -23,6 +24,11 @@ Libraries::~Libraries() {
 cublasLtHandle_t Libraries::cublas_lt() {
   if (cublas_lt_ == nullptr) check(cublasLtCreate(&cublas_lt_), "cublasLtCreate");
   return cublas_lt_;
+}
+
+ProductChoices& Libraries::product_choices() {
+  if (product_choices_ == nullptr) product_choices_ = std::make_unique<ProductChoices>();
+  return *product_choices_;
 }
 
 cudnnContext* Libraries::cudnn() {

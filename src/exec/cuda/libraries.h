@@ -8,6 +8,8 @@ struct cudnnContext;
 
 namespace parhelion::exec::cuda {
 
+class ProductChoices;
+
 /// Handles of the libraries of one executor, made when first asked for, and where their plans are
 /// kept.
 ///
@@ -22,6 +24,8 @@ class Libraries {
   cublasLtHandle_t cublas_lt();
   /// Errors: unsupported if cuDNN is older than 9.19.
   cudnnContext* cudnn();
+  /// The algorithms of products found so far.
+  ProductChoices& product_choices();
   /// Empty: plans are kept nowhere.
   const std::filesystem::path& plan_cache() const { return plan_cache_; }
 
@@ -29,6 +33,7 @@ class Libraries {
   std::filesystem::path plan_cache_;
   cublasLtHandle_t cublas_lt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
+  std::unique_ptr<ProductChoices> product_choices_;
 };
 
 }  // namespace parhelion::exec::cuda

@@ -10,6 +10,23 @@ set(exec_cuda_sources
   cuda/handles.cpp
   cuda/host_block.cpp
   cuda/libraries.cpp
-  cuda/ops/families.cpp)
+  cuda/ops/binary.cpp
+  cuda/ops/clear.cpp
+  cuda/ops/elementwise.cpp
+  cuda/ops/families.cpp
+  cuda/ops/mat_mul.cpp
+  cuda/plan_files.cpp
+  cuda/products/lt_matmul.cpp
+  cuda/products/product.cpp
+  cuda/products/product_choices.cpp
+  cuda/products/trial_products.cpp)
 # Kernels, and files whose library headers are heavy: each compiled alone.
-set(exec_cuda_alone)
+set(exec_cuda_alone
+  cuda/kernels/clear.cu
+  cuda/kernels/dropout.cu
+  cuda/kernels/elementwise.cu
+  cuda/kernels/scalars.cu
+  cuda/kernels/swiglu.cu
+  cuda/kernels/plain_matmul.cu
+  cuda/kernels/product_edges.cu
+  cuda/kernels/trial.cu)
