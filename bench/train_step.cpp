@@ -1,5 +1,6 @@
 // One training step of a decoder in float32 or bf16, random weights: forward, backward, AdamW.
-//   bench_train_step BATCH TOKENS DTYPE THREADS RUNS CONFIG.json [RANK]
+//   bench_train_step BATCH TOKENS DTYPE DEVICE RUNS CONFIG.json [RANK]
+// DEVICE is a number of threads, cuda, cuda:invariant or cuda:fast.
 // With RANK, low-rank adapters at all projections are trained instead, with dropout 0.05. Prints
 // one JSON object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op family
 // with the rate of each, the measured matmul peak, planned and resident memory.
@@ -7,13 +8,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "exec/cpu/cpu_executor.h"
 #include "model/recipes/registry.h"
 #include "train/loop/initial_weights.h"
 #include "train/loop/job_report.h"
 #include "train/loop/matmul_peak.h"
 #include "train/loop/step_plans.h"
 
+#include "executor_choice.h"
 #include "family_times.h"
 #include <algorithm>
 #include <chrono>
@@ -28,7 +29,8 @@ namespace {
 struct StepSetting {
   std::int64_t batch, tokens;
   train::NumberFormat dtype;
-  int threads, runs;
+  std::string_view device;
+  int runs;
   std::int64_t rank;  ///< of adapters; 0: none
 };
 
@@ -54,6 +56,7 @@ train::Microbatch random_microbatch(const StepSetting& setting, std::int64_t voc
 train::Job job_of(const StepSetting& setting) {
   train::Job job;
   job.model.dtype = setting.dtype;
+  job.data.sequence_tokens = setting.tokens;
   job.data.microbatch_tokens = setting.batch * setting.tokens;
   job.data.buckets = {job.data.microbatch_tokens};
   job.optimizer.lr = 1e-4;
@@ -91,7 +94,7 @@ void run(const StepSetting& setting, const Json& config) {
   const model::Model model =
       train::model_of_job(model::find_recipe(config).from_config(config), job);
   const train::TrainingPrograms programs = train::build_programs(model, job);
-  const auto executor = exec::make_cpu_executor({.threads = setting.threads});
+  const auto executor = bench::make_executor(setting.device);
   train::StepPlans plans(programs, job, *executor);
   upload_random_weights(model, *executor);
   const train::Microbatch batch = random_microbatch(setting, model.vocabulary);
@@ -140,7 +143,7 @@ void run(const StepSetting& setting, const Json& config) {
 int main(int argc, char** argv) {
   if (argc != 7 && argc != 8) {
     std::fprintf(stderr,
-                 "usage: bench_train_step BATCH TOKENS f32|bf16 THREADS RUNS CONFIG.json [RANK]\n");
+                 "usage: bench_train_step BATCH TOKENS f32|bf16 DEVICE RUNS CONFIG.json [RANK]\n");
     return 2;
   }
   using namespace parhelion;
@@ -148,7 +151,7 @@ int main(int argc, char** argv) {
       std::atoll(argv[1]),
       std::atoll(argv[2]),
       std::string_view(argv[3]) == "f32" ? train::NumberFormat::f32 : train::NumberFormat::bf16,
-      std::atoi(argv[4]),
+      argv[4],
       std::atoi(argv[5]),
       argc == 8 ? std::atoll(argv[7]) : 0};
   run(setting, parse_json(read_file(argv[6]), argv[6]));

@@ -24,6 +24,7 @@ struct Device {
   int multiprocessors = 0;
   Numerics numerics = Numerics::exact;
   bool tf32 = false;
+  MemoryChecks checks = MemoryChecks::off;
   Libraries* libraries = nullptr;  ///< handles and plan cache of the executor
 };
 

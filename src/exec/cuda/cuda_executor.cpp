@@ -30,7 +30,8 @@ cuda::Device open_device(const CudaOptions& options) {
           .compute_capability = capability,
           .multiprocessors = properties.multiProcessorCount,
           .numerics = options.numerics,
-          .tf32 = options.tf32};
+          .tf32 = options.tf32,
+          .checks = options.checks};
 }
 
 class CudaExecutor final : public Executor {

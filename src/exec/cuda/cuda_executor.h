@@ -17,11 +17,15 @@ enum class Numerics : std::uint8_t {
 };
 std::string_view name(Numerics numerics);
 
+/// Whether every output is poisoned before it is written and guarded at both ends: for tests.
+enum class MemoryChecks : std::uint8_t { off, on };
+
 struct CudaOptions {
   int ordinal = 0;
   Numerics numerics = Numerics::exact;
   bool tf32 = false;                 ///< f32 products may be rounded to TF32
   std::filesystem::path plan_cache;  ///< where library plans are kept; empty: nowhere
+  MemoryChecks checks = MemoryChecks::off;
 };
 
 /// An executor on one NVIDIA GPU: a plan is a captured graph over planned memory.

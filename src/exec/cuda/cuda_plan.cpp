@@ -23,8 +23,8 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
       buffers_(buffers),
       arenas_(arenas),
       stream_(stream),
-      inputs_(instance_, ir::Role::input),
-      outputs_(instance_, ir::Role::output) {
+      inputs_(instance_, ir::Role::input, MemoryChecks::off),
+      outputs_(instance_, ir::Role::output, device.checks) {
   const auto peak = [&](ir::ArenaKind kind) {
     return memory_.peak_bytes[static_cast<std::size_t>(kind)];
   };
@@ -119,6 +119,7 @@ void CudaPlan::check_parameters() {
 void CudaPlan::start() {
   if (!is_ready_) check_parameters();
   inputs_.copy_to_device(stream_);
+  outputs_.poison(stream_);
   check(cudaGraphLaunch(graph_.get(), stream_), "cudaGraphLaunch");
   outputs_.copy_to_host(stream_);
 }

@@ -15,6 +15,11 @@ void expect_same_bits(const MakeExecutor& make, const MakeExecutor& other, const
 /// whole, for every parallel factor: no result depends on a factor's extent or on its other
 /// indices. Attention also gives earlier tokens and rows the bits that they have without later
 /// ones.
-void expect_equal_parts(const MakeExecutor& make, const Case& test);
+///
+/// Where the numerics of a part may differ, as they do with libraries that choose by shape, a part
+/// with other numerics promises nothing.
+enum class Across : std::uint8_t { same_numerics, numerics_may_differ };
+void expect_equal_parts(const MakeExecutor& make, const Case& test,
+                        Across across = Across::same_numerics);
 
 }  // namespace parhelion::test
