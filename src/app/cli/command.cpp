@@ -22,14 +22,23 @@ std::string read_stream(std::istream& stream) {
 }  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.executor.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   command.add_option("MODEL", options.model, kModelHelp)->required();
   command.add_option("--adapter", options.adapter, kAdapterHelp);
   command.add_option("--dtype", options.dtype, "storage of weights and activations")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "threads that compute")
+  command.add_option("--threads", options.executor.threads, "threads that compute")
       ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--device", options.executor.device, "what computes")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command
+      .add_option("--numerics", options.executor.numerics,
+                  "bits of a GPU: exact are those of training, invariant those of any batch, fast "
+                  "are free; on a processor they are always exact")
+      ->check(CLI::IsMember({"exact", "invariant", "fast"}))
       ->capture_default_str();
 }
 

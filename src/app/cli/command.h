@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/executor.h"
 #include "ir/element.h"
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct RunOptions {
   std::filesystem::path model;
   std::filesystem::path adapter;  ///< empty: none but what MODEL has
   std::string dtype = "bf16";
-  int threads = 0;
+  ExecutorChoice executor;
 };
 void add_run_options(CLI::App& command, RunOptions& options);
 ir::Kind kind_of(const RunOptions& options);

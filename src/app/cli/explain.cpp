@@ -1,7 +1,6 @@
 #include "app/cli/command.h"
 #include "app/in_memory_contract.h"
 #include "app/model_files.h"
-#include "exec/cpu/cpu_executor.h"
 #include "ir/autodiff/differentiate.h"
 #include "ir/cost_summary.h"
 #include "ir/passes/lower.h"
@@ -57,7 +56,7 @@ std::string print_steps(const exec::Plan& plan) {
 
 void run_explain(const ExplainOptions& options) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
-  const auto executor = exec::make_cpu_executor({.threads = options.run.threads});
+  const auto executor = make_executor(options.run.executor);
   const auto plan = executor->plan(
       ir::lower(entry_program(options, opened.model), entry_capacities(options, opened.model)),
       options.entry == "gradients" ? exec::Weights::trained : exec::Weights::frozen);

@@ -6,7 +6,6 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
 #include "text/detokenizer.h"
 
@@ -58,8 +57,7 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
   const ir::Kind kind = kind_of(options.run);
   const std::int64_t context =
       std::min(opened.model.max_positions, prompt_tokens + options.max_tokens);
-  LoadedEngine loaded{.executor = exec::make_cpu_executor({.threads = options.run.threads}),
-                      .engine = {}};
+  LoadedEngine loaded{.executor = make_executor(options.run.executor), .engine = {}};
   loaded.engine = std::make_unique<serve::Engine>(
       make_contract(opened.model, {.kind = kind,
                                    .context_tokens = context,

@@ -6,7 +6,6 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
 
 #include <CLI/CLI.hpp>
@@ -58,7 +57,7 @@ std::vector<std::int32_t> ids_to_score(const ScoreOptions& options) {
 std::vector<float> score(const ScoreOptions& options, std::span<const std::int32_t> ids) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
   const ir::Kind kind = kind_of(options.run);
-  const auto executor = exec::make_cpu_executor({.threads = options.run.threads});
+  const auto executor = make_executor(options.run.executor);
   if (options.through == "train") return score_through_training(opened, ids, kind, *executor);
   const std::int64_t chunk = chunk_of(options.through);
   const auto count = static_cast<std::int64_t>(ids.size());

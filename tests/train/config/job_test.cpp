@@ -40,7 +40,7 @@ Job job_with(const std::vector<std::string>& assignments) {
 
 TEST(Job, HasTheDefaultsOfTheReference) {
   Job expected;
-  expected.run = {"/jobs/runs/a", 0, Device::cpu, 0};
+  expected.run = {.directory = "/jobs/runs/a"};
   expected.model.path = "/jobs/model";
   expected.data.files = {"/jobs/a.txt"};
   expected.data.sequence_tokens = 8;
