@@ -15,6 +15,9 @@ set(exec_cuda_sources
   cuda/ops/elementwise.cpp
   cuda/ops/families.cpp
   cuda/ops/mat_mul.cpp
+  cuda/ops/rms_norm.cpp
+  cuda/ops/step.cpp
+  cuda/ops/update.cpp
   cuda/plan_files.cpp
   cuda/products/lt_matmul.cpp
   cuda/products/product.cpp
@@ -22,11 +25,18 @@ set(exec_cuda_sources
   cuda/products/trial_products.cpp)
 # Kernels, and files whose library headers are heavy: each compiled alone.
 set(exec_cuda_alone
+  cuda/kernels/adam_update.cu
   cuda/kernels/clear.cu
   cuda/kernels/dropout.cu
   cuda/kernels/elementwise.cu
-  cuda/kernels/scalars.cu
-  cuda/kernels/swiglu.cu
+  cuda/kernels/fold_blocks.cu
   cuda/kernels/plain_matmul.cu
   cuda/kernels/product_edges.cu
+  cuda/kernels/rms_norm.cu
+  cuda/kernels/rms_norm_grad.cu
+  cuda/kernels/rms_norm_weight_grad.cu
+  cuda/kernels/scalars.cu
+  cuda/kernels/sgd_update.cu
+  cuda/kernels/step.cu
+  cuda/kernels/swiglu.cu
   cuda/kernels/trial.cu)
