@@ -35,11 +35,12 @@ void add_sampling(ir::Builder& builder, ir::ValueId logits) {
 
 }  // namespace
 
-TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout) {
+TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout,
+                         std::int64_t longest_document) {
   TrainProgram result;
   result.program.name = "train";
   ir::Builder builder(result.program);
-  PackedContext context(builder);
+  PackedContext context(builder, longest_document);
   const ir::ValueId labels = builder.input("labels", {ir::Kind::i32, {ir::Symbol::tokens}});
   const ir::ValueId weight = builder.input("loss_weight", {ir::Kind::f32, {ir::Symbol::tokens}});
   const Backbone backbone = model.build(builder, kind, context);

@@ -2,6 +2,8 @@
 
 #include "model/model.h"
 
+#include <cstdint>
+
 namespace parhelion::model {
 
 /// The training entry before differentiation.
@@ -11,13 +13,14 @@ struct TrainProgram {
 };
 
 /// The forward program over packed documents. The model's adapters drop inputs only where
-/// `dropout` is on.
+/// `dropout` is on. A `longest_document` > 0 promises that no document has more tokens.
 ///
 /// Inputs:  `token_ids`, `positions`, `labels` i32[tokens], `document_indptr` i32[documents + 1],
 ///          `loss_weight` f32[tokens]
 /// Outputs: `loss` f32[tokens], 0 where the label is -100; `total_loss` f32[], the sum of
 ///          loss * loss_weight
-TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout = Dropout::off);
+TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout = Dropout::off,
+                         std::int64_t longest_document = 0);
 
 /// The serving program: extends each row by its new tokens, of which some give logits.
 ///

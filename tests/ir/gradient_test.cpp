@@ -137,10 +137,10 @@ TEST(Gradient, OfRope) {
 
 TEST(Gradient, OfAttention) {
   expect_gradient(
-      {Attention{.scale = 0.5, .window = 8},
+      {Attention{.scale = 0.5, .window = 8, .longest = 6},
        {"a bf16[tokens, 4, 8]", "a bf16[tokens, 2, 8]", "a bf16[tokens, 2, 8]",
         "i i32[documents+1]"}},
-      R"(10. %18: bf16[tokens, 4, 8], %19: bf16[tokens, 2, 8], %20: bf16[tokens, 2, 8] = attention_grad(scale=0.5, window=8) %3, %6, %9, %11, %12, %17, %10 i4 | input_grad, layer 0, rule
+      R"(10. %18: bf16[tokens, 4, 8], %19: bf16[tokens, 2, 8], %20: bf16[tokens, 2, 8] = attention_grad(scale=0.5, window=8, longest=6) %3, %6, %9, %11, %12, %17, %10 i4 | input_grad, layer 0, rule
 )");
 }
 
@@ -148,7 +148,7 @@ TEST(Gradient, OfAttentionOfKeysAlone) {
   expect_gradient(
       {Attention{},
        {"i f32[tokens, 4, 8]", "a f32[tokens, 2, 8]", "i f32[tokens, 2, 8]", "i i32[documents+1]"}},
-      R"(6. %12: f32[tokens, 4, 8], %13: f32[tokens, 2, 8], %14: f32[tokens, 2, 8] = attention_grad(scale=1, window=0) %1 i1, %4, %5 i3, %7, %8, %11, %6 i4 | input_grad, layer 0, rule
+      R"(6. %12: f32[tokens, 4, 8], %13: f32[tokens, 2, 8], %14: f32[tokens, 2, 8] = attention_grad(scale=1, window=0, longest=0) %1 i1, %4, %5 i3, %7, %8, %11, %6 i4 | input_grad, layer 0, rule
 )");
 }
 

@@ -111,7 +111,7 @@ TEST(Op, PrintsItsFields) {
             "rope_table(positions=8, dim=4, theta=10000, scaling=by_wavelength, factor=1, "
             "low_frequency=1, high_frequency=4, original_positions=0)");
   EXPECT_EQ(to_string(Attention{.scale = 0.125, .window = 64}),
-            "attention(scale=0.125, window=64)");
+            "attention(scale=0.125, window=64, longest=0)");
   EXPECT_EQ(to_string(Binary{BinaryFunction::multiply}), "binary(function=multiply)");
   EXPECT_EQ(to_string(Reduce{ReduceFunction::mean, 1}), "reduce(function=mean, axis=1)");
   EXPECT_EQ(to_string(Fill{.value = -1, .kind = Kind::bf16, .shape = {Symbol::rows, 2}}),

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <variant>
 
 namespace parhelion::model {
 namespace {
@@ -76,6 +78,17 @@ TEST(TrainProgram, HasNoHeadWeightOfItsOwnWhereTied) {
 TEST(TrainProgram, DifferentiatesAScalarF32) {
   const TrainProgram train = build_train(tiny_model(tiny_decoder()), ir::Kind::bf16);
   EXPECT_EQ(train.program.at(train.total_loss).type, ir::TensorType(ir::Kind::f32, {}));
+}
+
+TEST(TrainProgram, HandsThePromiseOnDocumentsToAttention) {
+  const ir::Program program =
+      build_train(tiny_model(tiny_decoder()), ir::Kind::f32, Dropout::off, 24).program;
+  std::vector<std::int64_t> promises;
+  for (const ir::OpNode& node : program.ops) {
+    const auto* attention = std::get_if<ir::Attention>(&node.op);
+    if (attention != nullptr) promises.push_back(attention->longest);
+  }
+  EXPECT_THAT(promises, ElementsAre(24, 24));
 }
 
 TEST(TrainProgram, GivesEmbeddingLayersAndHeadTheirPlaces) {

@@ -6,8 +6,10 @@
 namespace parhelion::ir {
 namespace {
 
-void check_attention(std::string_view family, Types qkv, const TensorType& indptr, double scale,
-                     std::int64_t window) {
+/// Checks C1 to C5 of either op.
+template <class AnyAttention>
+void check_attention(std::string_view family, const AnyAttention& op, Types qkv,
+                     const TensorType& indptr) {
   const auto label = [&](int check) { return fmt::format("{} C{}", family, check); };
   const TensorType& q = qkv[0];
   const TensorType& k = qkv[1];
@@ -22,8 +24,10 @@ void check_attention(std::string_view family, Types qkv, const TensorType& indpt
   check_type(label(3), "v", qkv[2], k);
   check_rank(label(4), "document_indptr", indptr, 1);
   check_kind(label(4), "document_indptr", indptr, Kind::i32);
-  ensure(scale > 0 && window >= 0, ErrorKind::invalid,
-         "{}: scale {}, window {}, expected > 0 and >= 0", label(5), scale, window);
+  ensure(op.scale > 0 && op.window >= 0, ErrorKind::invalid,
+         "{}: scale {}, window {}, expected > 0 and >= 0", label(5), op.scale, op.window);
+  ensure(op.longest >= 0, ErrorKind::invalid, "{}: longest {}, expected >= 0", label(5),
+         op.longest);
 }
 
 /// Tokens need their whole document; heads are parallel, a key head with its group of query heads.
@@ -60,14 +64,14 @@ std::vector<Factor> factors(const Attention&, Types) {
 
 std::vector<TensorType> infer(const Attention& op, Types inputs) {
   check_arity("attention", inputs, 4);
-  check_attention("attention", inputs.first(3), inputs[3], op.scale, op.window);
+  check_attention("attention", op, inputs.first(3), inputs[3]);
   return {inputs[0], TensorType(Kind::f32, {inputs[0].shape[0], inputs[0].shape[1]})};
 }
 
 void gradient(const Attention& op, GradientContext& context) {
   if (!context.wants(0) && !context.wants(1) && !context.wants(2)) return;
   const auto gradients =
-      context.add(AttentionGrad{op.scale, op.window},
+      context.add(AttentionGrad{op.scale, op.window, op.longest},
                   {context.input(0), context.input(1), context.input(2), context.output(0),
                    context.output(1), context.output_gradient(0), context.input(3)});
   for (std::size_t i = 0; i < 3; ++i) {
@@ -91,7 +95,7 @@ std::vector<Factor> factors(const AttentionGrad&, Types) {
 
 std::vector<TensorType> infer(const AttentionGrad& op, Types inputs) {
   check_arity("attention_grad", inputs, 7);
-  check_attention("attention_grad", inputs.first(3), inputs[6], op.scale, op.window);
+  check_attention("attention_grad", op, inputs.first(3), inputs[6]);
   check_type("attention_grad C6", "o", inputs[3], inputs[0]);
   check_type("attention_grad C6", "do", inputs[5], inputs[0]);
   check_type("attention_grad C7", "lse", inputs[4],

@@ -4,17 +4,19 @@
 
 namespace parhelion::model {
 
-PackedContext::PackedContext(ir::Builder& builder)
+PackedContext::PackedContext(ir::Builder& builder, std::int64_t longest_document)
     : token_ids_(builder.input("token_ids", {ir::Kind::i32, {ir::Symbol::tokens}})),
       positions_(builder.input("positions", {ir::Kind::i32, {ir::Symbol::tokens}})),
       document_indptr_(
-          builder.input("document_indptr", {ir::Kind::i32, {{ir::Symbol::documents, 1, 1}}})) {}
+          builder.input("document_indptr", {ir::Kind::i32, {{ir::Symbol::documents, 1, 1}}})),
+      longest_document_(longest_document) {}
 
 ir::ValueId PackedContext::attend(const Scope& scope, std::int64_t, const Heads& heads,
                                   double scale) {
   scope.builder.set_label(scope.path);
   return scope.builder
-      .add(ir::Attention{.scale = scale}, {heads.query, heads.key, heads.value, document_indptr_})
+      .add(ir::Attention{.scale = scale, .longest = longest_document_},
+           {heads.query, heads.key, heads.value, document_indptr_})
       .front();
 }
 

@@ -30,10 +30,10 @@ class Context {
 /// Training: documents lie one after another in the tokens.
 ///
 /// Declares the inputs `token_ids`, `positions` i32[tokens] and `document_indptr`
-/// i32[documents + 1].
+/// i32[documents + 1]. A `longest_document` > 0 promises that no document has more tokens.
 class PackedContext : public Context {
  public:
-  explicit PackedContext(ir::Builder& builder);
+  explicit PackedContext(ir::Builder& builder, std::int64_t longest_document = 0);
 
   ir::ValueId token_ids() const override { return token_ids_; }
   ir::ValueId positions() const override { return positions_; }
@@ -44,6 +44,7 @@ class PackedContext : public Context {
   ir::ValueId token_ids_;
   ir::ValueId positions_;
   ir::ValueId document_indptr_;
+  std::int64_t longest_document_;
 };
 
 /// Serving: new tokens of several rows, whose keys and values live in pages of the states

@@ -50,7 +50,8 @@ TrainingPrograms build_programs(const model::Model& model, const Job& job) {
   ensure(model.lora.has_value() == job.lora.has_value(), ErrorKind::bug,
          "programs: the model's adapters are not those of the job");
   const ir::Kind dtype = kind(job.model.dtype);
-  model::TrainProgram train = model::build_train(model, dtype, model::Dropout::on);
+  model::TrainProgram train =
+      model::build_train(model, dtype, model::Dropout::on, job.data.sequence_tokens);
   TrainingPrograms result{.step = std::move(train.program),
                           .score = model::build_train(model, dtype).program};
   ir::differentiate(result.step, train.total_loss);

@@ -47,6 +47,9 @@ TEST(Attention, ChecksItsOperands) {
       {Attention{.window = -1},
        {"f32[6, 4, 8]", "f32[6, 2, 8]", "f32[6, 2, 8]", "i32[3]"},
        "attention C5: scale 1, window -1, expected > 0 and >= 0"},
+      {Attention{.longest = -1},
+       {"f32[6, 4, 8]", "f32[6, 2, 8]", "f32[6, 2, 8]", "i32[3]"},
+       "attention C5: longest -1, expected >= 0"},
   });
 }
 
