@@ -10,8 +10,10 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 enable_language(CUDA)
-# CMake 3.25.1 does not know that nvcc has C++20, so the flag is given by hand.
-string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
+# CMake 3.25.1 does not know how nvcc 13 is asked for C++20.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit 13 REQUIRED)
 find_path(CUDNN_INCLUDE cudnn.h HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
 find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
