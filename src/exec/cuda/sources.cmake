@@ -20,7 +20,10 @@ set(exec_cuda_sources
   cuda/ops/families.cpp
   cuda/ops/mat_mul.cpp
   cuda/ops/paged_attention.cpp
+  cuda/ops/reduce.cpp
   cuda/ops/rms_norm.cpp
+  cuda/ops/rope.cpp
+  cuda/ops/rows.cpp
   cuda/ops/step.cpp
   cuda/ops/update.cpp
   cuda/plan_files.cpp
@@ -38,6 +41,11 @@ set(exec_cuda_alone
   cuda/kernels/clear.cu
   cuda/kernels/dropout.cu
   cuda/kernels/elementwise.cu
+  cuda/kernels/embedding.cu
+  cuda/kernels/embedding_grad.cu
+  cuda/kernels/page_write.cu
+  cuda/kernels/reduce.cu
+  cuda/kernels/rope.cu
   cuda/kernels/fold_blocks.cu
   cuda/kernels/log_sum_exp.cu
   cuda/kernels/plain_matmul.cu

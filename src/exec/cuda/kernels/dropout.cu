@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kMapThreads) dropout_kernel(Dropout args) {
     MapPack<T> pack = map_load(x);
 #pragma unroll
     for (int i = 0; i < kMapCount; ++i) pack.at[i] = dropout_of(pack.at[i], noise[i], args);
-    *reinterpret_cast<MapPack<T>*>(y) = pack;
+    store_part(y, pack);
     return;
   }
 #pragma unroll

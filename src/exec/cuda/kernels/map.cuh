@@ -2,30 +2,28 @@
 
 #include "exec/cuda/kernels/common.cuh"
 #include "exec/cuda/kernels/launch.cuh"
+#include "exec/cuda/kernels/part.cuh"
 
 namespace parhelion::exec::cuda {
 
 inline constexpr int kMapCount = 8;  // elements a thread
 inline constexpr int kMapThreads = 256;
 
-/// Elements that one thread moves in accesses of 16 bytes.
 template <class T>
-struct alignas(16) MapPack {
-  T at[kMapCount];
-};
+using MapPack = Part<T, kMapCount>;
 
 template <class T>
 __device__ __forceinline__ MapPack<T> map_load(const T* x) {
-  return *reinterpret_cast<const MapPack<T>*>(x);
+  return load_part<kMapCount>(x);
 }
 
 /// y[i] = f(x[i]...) of one whole pack. All loads come before the store, so y may be an x.
 template <class F, class Y, class... X>
-__device__ __forceinline__ void map_pack(const F& f, Y* y, MapPack<X>... x) {
+__device__ __forceinline__ void map_pack(const F& f, Y* y, const MapPack<X>&... x) {
   MapPack<Y> result;
 #pragma unroll
   for (int i = 0; i < kMapCount; ++i) result.at[i] = from_float<Y>(f(to_float(x.at[i])...));
-  *reinterpret_cast<MapPack<Y>*>(y) = result;
+  store_part(y, result);
 }
 
 // y[i] = f(x[i]...) in f32, rounded once, one pack per thread.

@@ -34,8 +34,8 @@ __device__ __forceinline__ void swiglu_grad_pack(const T* gate, const T* up, con
     of_gate.at[i] = from_float<T>(pair.d_gate);
     of_up.at[i] = from_float<T>(pair.d_up);
   }
-  *reinterpret_cast<MapPack<T>*>(d_gate) = of_gate;
-  *reinterpret_cast<MapPack<T>*>(d_up) = of_up;
+  store_part(d_gate, of_gate);
+  store_part(d_up, of_up);
 }
 
 // Both gradients of swiglu, one pack per thread.
