@@ -43,16 +43,16 @@ set(exec_cuda_alone
   cuda/kernels/elementwise.cu
   cuda/kernels/embedding.cu
   cuda/kernels/embedding_grad.cu
-  cuda/kernels/page_write.cu
-  cuda/kernels/reduce.cu
-  cuda/kernels/rope.cu
   cuda/kernels/fold_blocks.cu
   cuda/kernels/log_sum_exp.cu
+  cuda/kernels/page_write.cu
   cuda/kernels/plain_matmul.cu
   cuda/kernels/product_edges.cu
+  cuda/kernels/reduce.cu
   cuda/kernels/rms_norm.cu
   cuda/kernels/rms_norm_grad.cu
   cuda/kernels/rms_norm_weight_grad.cu
+  cuda/kernels/rope.cu
   cuda/kernels/scalars.cu
   cuda/kernels/sgd_update.cu
   cuda/kernels/step.cu
