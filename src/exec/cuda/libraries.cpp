@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "exec/cuda/check.h"
+#include "exec/cuda/cudnn/attention_plans.h"
 #include "exec/cuda/products/product_choices.h"
 
 #include <cudnn.h>
@@ -17,6 +18,7 @@ constexpr std::size_t kOldestCudnn = 91900;  // packed training and paged servin
 Libraries::Libraries(std::filesystem::path plan_cache) : plan_cache_(std::move(plan_cache)) {}
 
 Libraries::~Libraries() {
+  attention_plans_.reset();  // uses the handle
   if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
   if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
 }
@@ -29,6 +31,12 @@ cublasLtHandle_t Libraries::cublas_lt() {
 ProductChoices& Libraries::product_choices() {
   if (product_choices_ == nullptr) product_choices_ = std::make_unique<ProductChoices>();
   return *product_choices_;
+}
+
+AttentionPlans& Libraries::attention_plans(std::string_view gpu) {
+  if (attention_plans_ == nullptr)
+    attention_plans_ = std::make_unique<AttentionPlans>(cudnn(), PlanFiles(plan_cache_), gpu);
+  return *attention_plans_;
 }
 
 cudnnContext* Libraries::cudnn() {

@@ -3,11 +3,13 @@
 #include <cublasLt.h>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 struct cudnnContext;
 
 namespace parhelion::exec::cuda {
 
+class AttentionPlans;
 class ProductChoices;
 
 /// Handles of the libraries of one executor, made when first asked for, and where their plans are
@@ -26,6 +28,10 @@ class Libraries {
   cudnnContext* cudnn();
   /// The algorithms of products found so far.
   ProductChoices& product_choices();
+  /// The attentions of cuDNN, on the GPU of that name.
+  ///
+  /// Errors: as cudnn.
+  AttentionPlans& attention_plans(std::string_view gpu);
   /// Empty: plans are kept nowhere.
   const std::filesystem::path& plan_cache() const { return plan_cache_; }
 
@@ -34,6 +40,7 @@ class Libraries {
   cublasLtHandle_t cublas_lt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
   std::unique_ptr<ProductChoices> product_choices_;
+  std::unique_ptr<AttentionPlans> attention_plans_;
 };
 
 }  // namespace parhelion::exec::cuda

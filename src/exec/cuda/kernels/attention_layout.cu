@@ -1,0 +1,169 @@
+#include "exec/cuda/check.h"
+#include "exec/cuda/kernels/attention_layout.h"
+#include "exec/cuda/kernels/common.cuh"
+
+#include <algorithm>
+
+namespace parhelion::exec::cuda {
+namespace {
+
+constexpr int kLayoutThreads = 1024;
+constexpr int kLayoutWarps = kLayoutThreads / kWarpSize;
+constexpr unsigned kLayoutBlocks = 64;  // that copy and zero
+
+template <class Word>
+__device__ void zero_words(void* matrix, std::int64_t begin, std::int64_t end, std::int64_t thread,
+                           std::int64_t threads) {
+  auto* words = static_cast<Word*>(matrix);
+  for (std::int64_t i = begin + thread; i < end; i += threads) words[i] = Word{};
+}
+
+/// By thread `thread` of `threads`.
+__device__ void zero_tail(const TailRows& tail, std::int64_t thread, std::int64_t threads) {
+  if (tail.rows == 0) return;
+  const std::int64_t first = max(static_cast<std::int64_t>(*tail.first), std::int64_t{0});
+  for (int m = 0; m < 3; ++m) {
+    const std::int64_t row = tail.row_bytes[m];
+    if (tail.matrix[m] == nullptr) continue;
+    if (row % 16 == 0) {
+      zero_words<uint4>(tail.matrix[m], first * row / 16, tail.rows * row / 16, thread, threads);
+    } else {
+      zero_words<ushort>(tail.matrix[m], first * row / 2, tail.rows * row / 2, thread, threads);
+    }
+  }
+}
+
+/// The number of `flag`s in threads before this one, and in all of them.
+__device__ int2 count_before(bool flag, int* warp_counts) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+  const unsigned ballot = __ballot_sync(0xffffffffu, flag);
+  __syncthreads();
+  if (lane == 0) warp_counts[warp] = __popc(ballot);
+  __syncthreads();
+  int2 counts = {__popc(ballot & ((1u << lane) - 1u)), 0};
+  for (int i = 0; i < kLayoutWarps; ++i) {
+    if (i < warp) counts.x += warp_counts[i];
+    counts.y += warp_counts[i];
+  }
+  return counts;
+}
+
+__device__ void write_slot(const DocumentLayout& layout, const DocumentSlots& slots,
+                           std::int64_t slot, std::int32_t begin) {
+  slots.query_offsets[slot] = begin * layout.query_token;
+  slots.key_offsets[slot] = begin * layout.key_token;
+  slots.lse_offsets[slot] = begin * layout.lse_token;
+}
+
+/// One block a class, whose documents keep their order; the others zero the tail.
+__global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(DocumentLayout layout) {
+  if (static_cast<int>(blockIdx.x) >= layout.classes) {
+    const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) - layout.classes;
+    zero_tail(layout.tail, block * blockDim.x + threadIdx.x,
+              static_cast<std::int64_t>(gridDim.x - layout.classes) * blockDim.x);
+    return;
+  }
+  __shared__ int warp_counts[kLayoutWarps];
+  const DocumentSlots slots = layout.at[blockIdx.x];
+  const std::int32_t limit = static_cast<std::int32_t>(layout.tokens);
+  std::int64_t used = 0;
+  for (std::int64_t at = 0; at < layout.documents; at += kLayoutThreads) {
+    const std::int64_t document = at + threadIdx.x;
+    const bool is_one = document < layout.documents;
+    const std::int32_t begin = is_one ? min(max(layout.document_indptr[document], 0), limit) : 0;
+    const std::int32_t end = is_one ? min(layout.document_indptr[document + 1], limit) : 0;
+    const std::int32_t length = end - begin;
+    const bool is_here = length > slots.shortest && length <= slots.longest;
+    const int2 counts = count_before(is_here, warp_counts);
+    const std::int64_t slot = used + counts.x;
+    if (is_here && slot < slots.slots) {
+      slots.lengths[slot] = length;
+      write_slot(layout, slots, slot, begin);
+    }
+    used += counts.y;
+  }
+  const std::int32_t end = min(max(layout.document_indptr[layout.documents], 0), limit);
+  for (std::int64_t slot = used + threadIdx.x; slot <= slots.slots; slot += kLayoutThreads) {
+    if (slot < slots.slots) slots.lengths[slot] = 0;
+    write_slot(layout, slots, slot, end);
+  }
+  if (used > slots.slots && threadIdx.x == 0) write_slot(layout, slots, slots.slots, end);
+}
+
+/// A token where zeros may be written: behind the last, or the first of a row with several. With
+/// neither, all rows have one token and nobody asks.
+__device__ std::int32_t spare_token(const RowLayout& layout, std::int32_t several) {
+  const std::int32_t end = layout.query_indptr[layout.rows];
+  return end >= 0 && end < layout.tokens ? end : several;
+}
+
+__device__ void write_row(const RowLayout& layout, std::int64_t row, std::int32_t spare) {
+  const std::int32_t limit = static_cast<std::int32_t>(layout.tokens);
+  const std::int32_t begin = min(max(layout.query_indptr[row], 0), limit);
+  const std::int32_t count = max(min(layout.query_indptr[row + 1], limit) - begin, 0);
+  const std::int64_t room = layout.pages > 0 ? layout.pages_per_row * layout.page_tokens : 0;
+  const std::int32_t keys = static_cast<std::int32_t>(
+      min(static_cast<std::int64_t>(max(layout.kv_length[row], 0)), room));
+  const bool has_single = layout.single.query_lengths != nullptr;
+  const bool is_single = has_single && count == 1;
+  const bool is_several = !is_single && count > 0;
+  if (has_single) {
+    layout.single.query_lengths[row] = is_single ? layout.single_length : 0;
+    layout.single.key_lengths[row] = is_single ? keys : 0;
+    layout.single.query_offsets[row] = (is_single ? begin : spare) * layout.query_token;
+  }
+  if (layout.several.query_lengths != nullptr) {
+    layout.several.query_lengths[row] = is_several ? count : 0;
+    layout.several.key_lengths[row] = is_several ? keys : 0;
+    layout.several.query_offsets[row] = begin * layout.query_token;
+  }
+}
+
+/// The first block lays out rows, the others copy the table and zero the tail.
+__global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
+  if (blockIdx.x > 0) {
+    const std::int64_t count = layout.rows * layout.pages_per_row;
+    const std::int64_t threads = static_cast<std::int64_t>(gridDim.x - 1) * blockDim.x;
+    const std::int64_t thread =
+        static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
+    zero_tail(layout.tail, thread, threads);
+    for (std::int64_t i = thread; i < count; i += threads) {
+      const std::int32_t page = layout.page_table[i];
+      layout.safe_table[i] = page >= 0 && page < layout.pages ? page : 0;
+    }
+    return;
+  }
+  __shared__ std::int32_t several;
+  if (threadIdx.x == 0) several = 0;
+  __syncthreads();
+  for (std::int64_t row = threadIdx.x; row < layout.rows; row += blockDim.x) {
+    const std::int32_t begin = layout.query_indptr[row];
+    if (layout.query_indptr[row + 1] - begin > 1) atomicMax(&several, begin);
+  }
+  __syncthreads();
+  const std::int32_t spare = spare_token(layout, several);
+  for (std::int64_t row = threadIdx.x; row < layout.rows; row += blockDim.x)
+    write_row(layout, row, spare);
+  if (threadIdx.x != 0) return;
+  const std::int32_t limit = static_cast<std::int32_t>(layout.tokens);
+  const std::int32_t end = min(max(layout.query_indptr[layout.rows], 0), limit);
+  for (const RowSlots& slots : {layout.single, layout.several}) {
+    if (slots.query_offsets != nullptr) slots.query_offsets[layout.rows] = end * layout.query_token;
+  }
+}
+
+}  // namespace
+
+void lay_out_documents(const DocumentLayout& layout, cudaStream_t stream) {
+  const unsigned blocks = static_cast<unsigned>(layout.classes) + kLayoutBlocks;
+  lay_out_documents_kernel<<<blocks, kLayoutThreads, 0, stream>>>(layout);
+  check_launch("lay_out_documents");
+}
+
+void lay_out_rows(const RowLayout& layout, cudaStream_t stream) {
+  lay_out_rows_kernel<<<1 + kLayoutBlocks, kLayoutThreads, 0, stream>>>(layout);
+  check_launch("lay_out_rows");
+}
+
+}  // namespace parhelion::exec::cuda

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime_api.h>
+
+namespace parhelion::exec::cuda {
+
+/// Rows [*first, rows) of up to three matrices, which become zero; `first` is on the device.
+struct TailRows {
+  const std::int32_t* first = nullptr;
+  std::int64_t rows = 0;
+  void* matrix[3] = {};            ///< null: none; aligned to 16
+  std::int64_t row_bytes[3] = {};  ///< multiples of 2
+};
+
+/// Documents of (shortest, longest] tokens that one call of a library takes, as its slots.
+struct DocumentSlots {
+  std::int64_t slots = 0;
+  std::int32_t shortest = 0;
+  std::int32_t longest = 0;
+  std::int32_t* lengths = nullptr;        ///< [slots]; 0 behind the last
+  std::int32_t* query_offsets = nullptr;  ///< [slots + 1], elements of q
+  std::int32_t* key_offsets = nullptr;    ///< [slots + 1], elements of k
+  std::int32_t* lse_offsets = nullptr;    ///< [slots + 1], elements of lse
+};
+
+inline constexpr int kMostDocumentClasses = 12;
+
+/// The slots of packed documents by length: every document of a token is in one class.
+struct DocumentLayout {
+  const std::int32_t* document_indptr = nullptr;  ///< [documents + 1]
+  std::int64_t documents = 0;
+  std::int64_t tokens = 0;
+  std::int32_t query_token = 0;  ///< elements of a token in q, k and lse
+  std::int32_t key_token = 0;
+  std::int32_t lse_token = 0;
+  int classes = 0;
+  DocumentSlots at[kMostDocumentClasses];
+  TailRows tail;
+};
+/// Fills the arrays of every class, documents ascending, and zeroes the tail.
+void lay_out_documents(const DocumentLayout& layout, cudaStream_t stream);
+
+/// Slots of rows that a library call takes: those with one new token, or with more.
+struct RowSlots {
+  std::int32_t* query_lengths = nullptr;  ///< [rows]; 0 where the row is none of these
+  std::int32_t* key_lengths = nullptr;    ///< [rows]
+  std::int32_t* query_offsets = nullptr;  ///< [rows + 1], elements of q
+};
+
+/// Rows of a paged batch as slots.
+struct RowLayout {
+  const std::int32_t* query_indptr = nullptr;  ///< [rows + 1]
+  const std::int32_t* kv_length = nullptr;     ///< [rows]
+  const std::int32_t* page_table = nullptr;    ///< [rows, pages_per_row]
+  std::int64_t rows = 0;
+  std::int64_t tokens = 0;  ///< at least `rows`, where `single` is used
+  std::int64_t pages = 0;
+  std::int64_t page_tokens = 0;
+  std::int64_t pages_per_row = 0;
+  std::int32_t query_token = 0;    ///< elements of a token in q
+  std::int32_t single_length = 0;  ///< what stands for one token in `single`
+  /// Rows of one token; null members: `several` takes them too. Rows that are not of these point at
+  /// a token that is zero or written later, by `several`: a library may write zeros there.
+  RowSlots single;
+  RowSlots several;                    ///< null members: there are none
+  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]: pages outside [0, pages) are 0
+  TailRows tail;
+};
+/// Fills the arrays of both kinds and the table, and zeroes the tail.
+void lay_out_rows(const RowLayout& layout, cudaStream_t stream);
+
+}  // namespace parhelion::exec::cuda
