@@ -103,6 +103,18 @@ class Executor {
   /// Errors: invalid if no plan names it or its row-major form was not kept.
   virtual std::span<const std::byte> download(std::string_view name) = 0;
 
+  /// Host memory for a snapshot, from which and to which the device copies fast. It may be memory
+  /// of an earlier snapshot that nobody holds any more.
+  ///
+  /// Errors: exhausted if there is not so much memory.
+  virtual std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) = 0;
+
+  /// Copies a parameter or state buffer to `out`, which is as long.
+  ///
+  /// Errors: as download.
+  /// Threads: any one beside the executor's own, while plans run that only read the buffer.
+  virtual void copy_out(std::string_view name, std::span<std::byte> out) = 0;
+
   /// Gives the device's memory back until `wake`; contents are kept on the host, and plans stay
   /// valid. Nothing runs in between. A device that has no memory of its own keeps what it has.
   virtual void sleep() {}

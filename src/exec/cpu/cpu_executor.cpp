@@ -37,6 +37,13 @@ class CpuExecutor final : public Executor {
   std::span<const std::byte> download(std::string_view name) override {
     return buffers_.plain(name);
   }
+  std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) override {
+    const auto memory = std::make_shared<cpu::Memory>(bytes);
+    return {memory, memory->data()};
+  }
+  void copy_out(std::string_view name, std::span<std::byte> out) override {
+    std::ranges::copy(buffers_.plain(name), out.begin());
+  }
   void clear(std::string_view name) override {
     std::ranges::fill(buffers_.plain(name), std::byte{0});
   }

@@ -77,6 +77,15 @@ std::span<const std::byte> Buffers::download(std::string_view name) {
   return entry.on_host;
 }
 
+void Buffers::copy_out(std::string_view name, std::span<std::byte> out, cudaStream_t copy_stream) {
+  const Entry& entry = find(name);
+  ensure(std::ssize(out) == entry.bytes, ErrorKind::bug, "buffer '{}': has {} bytes, not {}", name,
+         entry.bytes, out.size());
+  check(cudaMemcpyAsync(out.data(), entry.data, out.size(), cudaMemcpyDeviceToHost, copy_stream),
+        name);
+  check(cudaStreamSynchronize(copy_stream), name);
+}
+
 void Buffers::clear(std::string_view name) {
   Entry& entry = find(name);
   check(cudaMemsetAsync(entry.data, 0, static_cast<std::size_t>(entry.bytes), stream_), name);

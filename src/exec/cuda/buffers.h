@@ -26,6 +26,8 @@ class Buffers {
   void upload(std::string_view name, const std::function<void(std::span<std::byte>)>& fill);
   /// A copy on the host, valid until the buffer is downloaded again.
   std::span<const std::byte> download(std::string_view name);
+  /// Copies on `copy_stream`, beside the work of the other stream.
+  void copy_out(std::string_view name, std::span<std::byte> out, cudaStream_t copy_stream);
   void clear(std::string_view name);
   bool is_filled(std::string_view name) const;
   std::vector<ir::Buffer> parameters() const;

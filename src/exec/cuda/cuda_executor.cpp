@@ -39,6 +39,7 @@ class CudaExecutor final : public Executor {
   explicit CudaExecutor(const CudaOptions& options)
       : device_(open_device(options)),
         stream_(cuda::make_stream()),
+        copy_stream_(cuda::make_stream()),
         libraries_(options.plan_cache),
         buffers_(device_, stream_.get()),
         arenas_(device_.ordinal) {
@@ -55,6 +56,18 @@ class CudaExecutor final : public Executor {
   }
   std::span<const std::byte> download(std::string_view name) override {
     return buffers_.download(name);
+  }
+  std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) override {
+    if (snapshot_bytes_ < bytes || snapshot_.use_count() > 1) {
+      const auto memory = std::make_shared<cuda::PinnedMemory>(cuda::make_pinned(bytes));
+      snapshot_ = {memory, static_cast<std::byte*>(memory->get())};
+      snapshot_bytes_ = bytes;
+    }
+    return snapshot_;
+  }
+  void copy_out(std::string_view name, std::span<std::byte> out) override {
+    cuda::check(cudaSetDevice(device_.ordinal), "cudaSetDevice");  // of the calling thread
+    buffers_.copy_out(name, out, copy_stream_.get());
   }
   void clear(std::string_view name) override { buffers_.clear(name); }
   void sleep() override {
@@ -75,9 +88,12 @@ class CudaExecutor final : public Executor {
  private:
   cuda::Device device_;
   cuda::Stream stream_;
+  cuda::Stream copy_stream_;  // of copy_out
   cuda::Libraries libraries_;
   cuda::Buffers buffers_;
   cuda::Arenas arenas_;
+  std::shared_ptr<std::byte> snapshot_;
+  std::int64_t snapshot_bytes_ = 0;
 };
 
 }  // namespace
