@@ -88,11 +88,7 @@ class UpdateBuilder {
   }
 
   StepOperands decide() {
-    ValueId sum = {};
-    for (const TrainedParameter& parameter : parameters_) {
-      const ValueId square = builder_.one(ir::SquaredNorm{}, {gradient(parameter)});
-      sum = sum ? builder_.one(ir::Binary{ir::BinaryFunction::add}, {sum, square}) : square;
-    }
+    const ValueId sum = squared_norm();
     const ValueId weight = step_state("step.weight");
     const std::vector<ValueId> step = builder_.add(ir::StepScale{.max_norm = settings_.max_norm},
                                                    {step_state("step.loss_sum"), weight, sum});
@@ -110,6 +106,18 @@ class UpdateBuilder {
       operands.correction = step_input("adam_correction", {ir::Kind::f32, {2}});
     }
     return operands;
+  }
+
+  /// Of all gradients. The norms stand together, so that an executor may run them as one.
+  ValueId squared_norm() {
+    std::vector<ValueId> squares;
+    squares.reserve(parameters_.size());
+    for (const TrainedParameter& parameter : parameters_)
+      squares.push_back(builder_.one(ir::SquaredNorm{}, {gradient(parameter)}));
+    ValueId sum = squares.front();
+    for (std::size_t i = 1; i < squares.size(); ++i)
+      sum = builder_.one(ir::Binary{ir::BinaryFunction::add}, {sum, squares[i]});
+    return sum;
   }
 
   void update(std::size_t index, const StepOperands& operands) {
