@@ -24,6 +24,7 @@ set(exec_cuda_sources
   cuda/ops/rms_norm.cpp
   cuda/ops/rope.cpp
   cuda/ops/rows.cpp
+  cuda/ops/sample.cpp
   cuda/ops/step.cpp
   cuda/ops/update.cpp
   cuda/plan_files.cpp
@@ -53,6 +54,7 @@ set(exec_cuda_alone
   cuda/kernels/rms_norm_grad.cu
   cuda/kernels/rms_norm_weight_grad.cu
   cuda/kernels/rope.cu
+  cuda/kernels/sampling.cu
   cuda/kernels/scalars.cu
   cuda/kernels/sgd_update.cu
   cuda/kernels/step.cu

@@ -71,14 +71,22 @@ __device__ __forceinline__ UnitState unit_state(const float* row, std::int64_t u
   return {shift, sum};
 }
 
-/// The log-sum-exp of units, in every lane of the warp; `state_of(unit)` is a unit's state.
+/// The largest number of a row's units, in every lane of the warp; `state_of(unit)` is a unit's
+/// state.
 template <class StateOf>
-__device__ __forceinline__ float merge_units(std::int64_t units, int lane,
-                                             const StateOf& state_of) {
+__device__ __forceinline__ float max_of_units(std::int64_t units, int lane,
+                                              const StateOf& state_of) {
   float max = kLowest;
   for (std::int64_t unit = lane; unit < units; unit += kWarpSize)
     max = fmaxf(max, state_of(unit).max);
-  max = warp_max(max);
+  return warp_max(max);
+}
+
+/// The log-sum-exp of units, in every lane of the warp.
+template <class StateOf>
+__device__ __forceinline__ float merge_units(std::int64_t units, int lane,
+                                             const StateOf& state_of) {
+  const float max = max_of_units(units, lane, state_of);
   float sum = 0.0f;
   for (std::int64_t unit = lane; unit < units; unit += kWarpSize) {
     const UnitState state = state_of(unit);

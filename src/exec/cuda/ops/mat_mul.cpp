@@ -1,3 +1,4 @@
+#include "exec/cuda/kernels/swiglu.h"
 #include "exec/cuda/ops/families.h"
 #include "exec/cuda/products/product.h"
 
@@ -47,7 +48,52 @@ std::string_view refuses_lt_mat_mul(const OpView& op, const Device& device) {
   return mat_mul_product(op, device, Multiplier::any).is_plain() ? "cuBLASLt has no algorithm" : "";
 }
 
+Product gate_up_product(const OpView& op, const Device& device) {
+  const ir::Kind kind = op.inputs[0].kind();
+  return Product({.m = op.output_dim(0, 0),
+                  .n = op.output_dim(0, 1),
+                  .k = op.input_dim(0, 1),
+                  .transpose_b = true,
+                  .a = kind,
+                  .b = op.inputs[1].kind(),
+                  .out = kind},
+                 device);
+}
+
+/// The gate's product into the output, up's into workspace, then their Swiglu in place.
+std::unique_ptr<Kernel> plan_gate_up(const OpView& op, const Device& device) {
+  const Product product = gate_up_product(op, device);
+  const ir::Kind kind = op.inputs[0].kind();
+  const std::int64_t count = count_of(op.outputs[0]);
+  const std::int64_t up_bytes = aligned(count * ir::element(kind).block_bytes);
+  return make_kernel(up_bytes + product.workspace_bytes(), [=](const LaunchArgs& launch) {
+    std::byte* gate = launch.outputs[0];
+    std::byte* up = launch.workspace;
+    ProductOperands at{.a = launch.inputs[0],
+                       .b = launch.inputs[1],
+                       .c = gate,
+                       .workspace = launch.workspace + up_bytes,
+                       .stream = launch.stream};
+    product.launch(at);
+    at.b = launch.inputs[2];
+    at.c = up;
+    product.launch(at);
+    swiglu({.kind = kind, .gate = gate, .up = up, .y = gate, .count = count}, launch.stream);
+  });
+}
+
+std::string gate_up_numerics(const OpView& op, const Device& device) {
+  return gate_up_product(op, device).numerics();
+}
+
 }  // namespace
+
+std::vector<Candidate> family_candidates(const ir::GateUp&) {
+  return {{.name = "gate_up",
+           .refuses = never_refuses,
+           .numerics = gate_up_numerics,
+           .plan = plan_gate_up}};
+}
 
 std::vector<Candidate> family_candidates(const ir::MatMul&) {
   return {{.name = "matmul.cublaslt",
