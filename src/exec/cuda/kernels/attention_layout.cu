@@ -120,6 +120,16 @@ __device__ void write_row(const RowLayout& layout, std::int64_t row, std::int32_
   }
 }
 
+/// Entry `i` of the table. A library may read ahead of a row's keys, so behind them stands the
+/// row's first page, and what is no page is page 0.
+__device__ std::int32_t safe_page(const RowLayout& layout, std::int64_t i) {
+  const std::int64_t row = i / layout.pages_per_row;
+  const std::int64_t begin = (i - row * layout.pages_per_row) * layout.page_tokens;
+  const bool is_held = begin < layout.kv_length[row];
+  const std::int32_t page = layout.page_table[is_held ? i : row * layout.pages_per_row];
+  return page >= 0 && page < layout.pages ? page : 0;
+}
+
 /// The first block lays out rows, the others copy the table and zero the tail.
 __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
   if (blockIdx.x > 0) {
@@ -129,8 +139,7 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout 
         static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
     zero_tail(layout.tail, thread, threads);
     for (std::int64_t i = thread; i < count; i += threads) {
-      const std::int32_t page = layout.page_table[i];
-      layout.safe_table[i] = page >= 0 && page < layout.pages ? page : 0;
+      layout.safe_table[i] = safe_page(layout, i);
     }
     return;
   }

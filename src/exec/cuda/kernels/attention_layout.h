@@ -65,7 +65,7 @@ struct RowLayout {
   /// a token that is zero or written later, by `several`: a library may write zeros there.
   RowSlots single;
   RowSlots several;                    ///< null members: there are none
-  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]: pages outside [0, pages) are 0
+  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]; every entry is a page
   TailRows tail;
 };
 /// Fills the arrays of both kinds and the table, and zeroes the tail.

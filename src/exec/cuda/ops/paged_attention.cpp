@@ -33,7 +33,7 @@ PagedOp paged_op(const OpView& op) {
                    .pages_per_row = op.input_dim(3, 1)}};
 }
 
-/// Graphs of a paged attention. Rows of one new token have their own, which is several times as
+/// Graphs of a paged attention. Rows of one new token may have their own, which is several times as
 /// fast: it reads a group's keys once. Lengths are data, so where a row may have more both run, and
 /// each finds the other's rows empty.
 struct PagedGraphs {
@@ -41,31 +41,23 @@ struct PagedGraphs {
   const AttentionGraph* several = nullptr;
 };
 
-/// A window is a band over tokens, which folded heads are not; and without a group nothing folds.
-/// Idle slots need a token to point at, hence no more rows than tokens.
-bool takes_single_rows(const PagedOp& op, const Device& device) {
-  const bool is_fast = device.numerics == Numerics::fast;
-  return op.form.window == 0 && op.rows <= op.tokens && (is_fast || op.group() > 1);
-}
-
-bool takes_several(const PagedOp& op, const Device& device) {
-  return op.tokens > 1 || !takes_single_rows(op, device);
-}
+/// Whether rows of one token have a graph of their own, or go with the others.
+enum class SingleRows { apart, together };
 
 /// Folded heads and prefill have the bits of packed training; decode may split keys by the batch.
 AttentionUse single_use(const Device& device) {
   return device.numerics == Numerics::fast ? AttentionUse::decode : AttentionUse::folded;
 }
 
-PagedGraphs find_graphs(const PagedOp& op, const Device& device) {
+PagedGraphs find_graphs(const PagedOp& op, const Device& device, SingleRows rows) {
   PagedGraphs graphs;
   AttentionForm form = op.form;
-  if (takes_single_rows(op, device)) {
+  if (rows == SingleRows::apart) {
     form.use = single_use(device);
     form.most_tokens = 1;
     graphs.single = find_attention(device, form);
   }
-  if (takes_several(op, device)) {
+  if (rows == SingleRows::together || op.tokens > 1) {
     form.use = AttentionUse::prefill;
     form.most_tokens = std::max<std::int64_t>(2, std::min(op.tokens, op.room()));
     graphs.several = find_attention(device, form);
@@ -73,16 +65,27 @@ PagedGraphs find_graphs(const PagedOp& op, const Device& device) {
   return graphs;
 }
 
-std::string_view paged_cudnn_refusal(const OpView& view, const Device& device) {
+/// A window is a band over tokens, which folded heads are not; and without a group nothing folds.
+/// Idle slots need a token to point at, hence no more rows than tokens.
+std::string_view apart_refusal(const PagedOp& op, const Device& device) {
+  if (op.form.window > 0) return "has no window";
+  if (op.rows > op.tokens) return "needs a token for each row";
+  if (op.group() == 1 && device.numerics != Numerics::fast) return "folds no single head";
+  return {};
+}
+
+std::string_view paged_refusal(const OpView& view, const Device& device, SingleRows rows) {
   const std::string_view refusal = cudnn_attention_refusal(view.inputs[0], device);
   if (!refusal.empty()) return refusal;
   const PagedOp op = paged_op(view);
   if (op.rows == 0 || op.form.pages == 0 || op.room() == 0) return "has no page";
   if (op.room() > std::numeric_limits<std::int32_t>::max())
     return "has more room in a row than 32-bit lengths reach";
-  const PagedGraphs graphs = find_graphs(op, device);
-  const bool lacks_single = takes_single_rows(op, device) && graphs.single == nullptr;
-  const bool lacks_several = takes_several(op, device) && graphs.several == nullptr;
+  const bool is_apart = rows == SingleRows::apart;
+  if (is_apart && !apart_refusal(op, device).empty()) return apart_refusal(op, device);
+  const PagedGraphs graphs = find_graphs(op, device, rows);
+  const bool lacks_single = is_apart && graphs.single == nullptr;
+  const bool lacks_several = (!is_apart || op.tokens > 1) && graphs.several == nullptr;
   return lacks_single || lacks_several ? "cuDNN has no kernel for this shape" : "";
 }
 
@@ -165,18 +168,13 @@ class PagedKernel final : public Kernel {
   std::int64_t graph_bytes_ = 0;
 };
 
-std::unique_ptr<Kernel> plan_paged_cudnn(const OpView& view, const Device& device) {
+std::unique_ptr<Kernel> plan_paged_cudnn(const OpView& view, const Device& device,
+                                         SingleRows rows) {
   const PagedOp op = paged_op(view);
   const std::int64_t single_length =
       single_use(device) == AttentionUse::folded ? op.group() : std::int64_t{1};
-  return std::make_unique<PagedKernel>(attention_handle(device), op, find_graphs(op, device),
+  return std::make_unique<PagedKernel>(attention_handle(device), op, find_graphs(op, device, rows),
                                        single_length);
-}
-
-std::string paged_cudnn_numerics(const OpView& view, const Device& device) {
-  const bool may_split =
-      device.numerics == Numerics::fast && takes_single_rows(paged_op(view), device);
-  return cudnn_attention_numerics(device, may_split ? "attention split" : "attention");
 }
 
 std::unique_ptr<Kernel> plan_paged_plain(const OpView& view, const Device&) {
@@ -208,14 +206,36 @@ std::unique_ptr<Kernel> plan_paged_plain(const OpView& view, const Device&) {
 }  // namespace
 
 std::vector<Candidate> family_candidates(const ir::PagedAttention&) {
-  return {{.name = "paged_attention.cudnn",
-           .refuses = paged_cudnn_refusal,
-           .numerics = paged_cudnn_numerics,
-           .plan = plan_paged_cudnn},
-          {.name = "paged_attention.plain",
-           .refuses = plain_attention_refusal,
-           .numerics = plain_attention_numerics,
-           .plan = plan_paged_plain}};
+  return {
+      {.name = "paged_attention.cudnn",
+       .refuses = [](const OpView& op,
+                     const Device& device) { return paged_refusal(op, device, SingleRows::apart); },
+       .numerics =
+           [](const OpView&, const Device& device) {
+             const bool splits = single_use(device) == AttentionUse::decode;
+             return cudnn_attention_numerics(device, splits ? "attention split" : "attention");
+           },
+       .plan =
+           [](const OpView& op, const Device& device) {
+             return plan_paged_cudnn(op, device, SingleRows::apart);
+           }},
+      {.name = "paged_attention.cudnn_prefill",
+       .refuses =
+           [](const OpView& op, const Device& device) {
+             return paged_refusal(op, device, SingleRows::together);
+           },
+       .numerics =
+           [](const OpView&, const Device& device) {
+             return cudnn_attention_numerics(device, "attention");
+           },
+       .plan =
+           [](const OpView& op, const Device& device) {
+             return plan_paged_cudnn(op, device, SingleRows::together);
+           }},
+      {.name = "paged_attention.plain",
+       .refuses = plain_attention_refusal,
+       .numerics = plain_attention_numerics,
+       .plan = plan_paged_plain}};
 }
 
 }  // namespace parhelion::exec::cuda
