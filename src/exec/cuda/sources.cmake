@@ -18,6 +18,8 @@ set(exec_cuda_sources
   cuda/ops/cross_entropy.cpp
   cuda/ops/elementwise.cpp
   cuda/ops/families.cpp
+  cuda/ops/gemv.cpp
+  cuda/ops/length_classes.cpp
   cuda/ops/mat_mul.cpp
   cuda/ops/paged_attention.cpp
   cuda/ops/reduce.cpp
@@ -45,6 +47,7 @@ set(exec_cuda_alone
   cuda/kernels/embedding.cu
   cuda/kernels/embedding_grad.cu
   cuda/kernels/fold_blocks.cu
+  cuda/kernels/gemv.cu
   cuda/kernels/log_sum_exp.cu
   cuda/kernels/page_write.cu
   cuda/kernels/plain_matmul.cu

@@ -1,5 +1,6 @@
 #include "exec/cuda/kernels/swiglu.h"
 #include "exec/cuda/ops/families.h"
+#include "exec/cuda/ops/gemv.h"
 #include "exec/cuda/products/product.h"
 
 namespace parhelion::exec::cuda {
@@ -89,14 +90,16 @@ std::string gate_up_numerics(const OpView& op, const Device& device) {
 }  // namespace
 
 std::vector<Candidate> family_candidates(const ir::GateUp&) {
-  return {{.name = "gate_up",
+  return {gemv_of_gate_up(),
+          {.name = "gate_up",
            .refuses = never_refuses,
            .numerics = gate_up_numerics,
            .plan = plan_gate_up}};
 }
 
 std::vector<Candidate> family_candidates(const ir::MatMul&) {
-  return {{.name = "matmul.cublaslt",
+  return {gemv_of_mat_mul(),
+          {.name = "matmul.cublaslt",
            .refuses = refuses_lt_mat_mul,
            .numerics = mat_mul_numerics<Multiplier::any>,
            .plan = plan_mat_mul<Multiplier::any>},

@@ -1,0 +1,153 @@
+#include "exec/cuda/check.h"
+#include "exec/cuda/kernels/gemv.h"
+#include "exec/cuda/kernels/silu.cuh"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace parhelion::exec::cuda {
+namespace {
+
+constexpr int kGemvWarps = 4;
+constexpr int kPackNumbers = 8;  // bf16 numbers of 16 bytes
+
+/// A lane's packs of one row of weights: every 32nd from its own on.
+template <int steps>
+struct WeightPacks {
+  uint4 at[steps];
+
+  /// Packs from `first` on; those past the row are zero.
+  __device__ __forceinline__ void load(const uint4* row, int first, int packs) {
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      const int pack = first + i * kWarpSize;
+      at[i] = pack < packs ? __ldcs(row + pack) : make_uint4(0, 0, 0, 0);
+    }
+  }
+
+  __device__ __forceinline__ float dot(const uint4* x, int first, int packs, float sum) const {
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      const int pack = first + i * kWarpSize;
+      const uint4 other = pack < packs ? x[pack] : make_uint4(0, 0, 0, 0);
+      const auto* a = reinterpret_cast<const __nv_bfloat162*>(&at[i]);
+      const auto* b = reinterpret_cast<const __nv_bfloat162*>(&other);
+#pragma unroll
+      for (int j = 0; j < kPackNumbers / 2; ++j) {
+        const float2 u = __bfloat1622float2(a[j]);
+        const float2 v = __bfloat1622float2(b[j]);
+        sum = fmaf(u.y, v.y, fmaf(u.x, v.x, sum));
+      }
+    }
+    return sum;
+  }
+};
+
+__device__ __forceinline__ int gemv_row() {
+  return static_cast<int>(blockIdx.x) * kGemvWarps + static_cast<int>(threadIdx.x) / kWarpSize;
+}
+
+// y = w x, one warp per output. The first weights are asked for before the kernel ahead, which
+// makes x, has ended; nothing else is read or written until then.
+// Traffic: reads w once, x once per block from the L2.
+// Needs:   k % 8 == 0, 16-byte aligned rows.  Accumulates in f32.
+template <int steps, class Y>
+__global__ void __launch_bounds__(kGemvWarps* kWarpSize)
+    gemv_kernel(const uint4* w, const uint4* x, Y* y, int n, int packs) {
+  const int row = gemv_row();
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  cudaTriggerProgrammaticLaunchCompletion();
+  if (row >= n) return;
+  const uint4* weights = w + std::int64_t{row} * packs;
+  WeightPacks<steps> loaded;
+  loaded.load(weights, lane, packs);
+  cudaGridDependencySynchronize();
+  float sum = loaded.dot(x, lane, packs, 0.0f);
+  for (int first = lane + steps * kWarpSize; first - lane < packs; first += steps * kWarpSize) {
+    loaded.load(weights, first, packs);
+    sum = loaded.dot(x, first, packs, sum);
+  }
+  sum = warp_sum(sum);
+  if (lane == 0) y[row] = from_float<Y>(sum);
+}
+
+// As gemv_kernel with two rows of weights a warp, and swiglu of their products.
+template <int steps>
+__global__ void __launch_bounds__(kGemvWarps* kWarpSize)
+    gate_up_gemv_kernel(const uint4* gate, const uint4* up, const uint4* x, __nv_bfloat16* y, int n,
+                        int packs) {
+  const int row = gemv_row();
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  cudaTriggerProgrammaticLaunchCompletion();
+  if (row >= n) return;
+  const uint4* gates = gate + std::int64_t{row} * packs;
+  const uint4* ups = up + std::int64_t{row} * packs;
+  WeightPacks<steps> loaded_gate, loaded_up;
+  loaded_gate.load(gates, lane, packs);
+  loaded_up.load(ups, lane, packs);
+  cudaGridDependencySynchronize();
+  float gate_sum = loaded_gate.dot(x, lane, packs, 0.0f);
+  float up_sum = loaded_up.dot(x, lane, packs, 0.0f);
+  for (int first = lane + steps * kWarpSize; first - lane < packs; first += steps * kWarpSize) {
+    loaded_gate.load(gates, first, packs);
+    loaded_up.load(ups, first, packs);
+    gate_sum = loaded_gate.dot(x, first, packs, gate_sum);
+    up_sum = loaded_up.dot(x, first, packs, up_sum);
+  }
+  const float gate_value = round_to<__nv_bfloat16>(warp_sum(gate_sum));
+  const float up_value = round_to<__nv_bfloat16>(warp_sum(up_sum));
+  if (lane == 0) y[row] = from_float<__nv_bfloat16>(swiglu_of<__nv_bfloat16>(gate_value, up_value));
+}
+
+/// Starts a kernel that waits for the one ahead by itself.
+template <class... Parameters, class... Arguments>
+void launch_dependent(const char* name, void (*kernel)(Parameters...), std::int64_t rows,
+                      cudaStream_t stream, Arguments... arguments) {
+  if (rows == 0) return;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(block_count(rows, kGemvWarps));
+  config.blockDim = dim3(kGemvWarps * kWarpSize);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+}
+
+/// Calls body with the fewest steps that cover a row in one trip, else with the most.
+template <int... steps, class Body>
+void with_steps(int packs, const Body& body) {
+  constexpr int kMost = std::max({steps...});
+  const int wanted = (packs + kWarpSize - 1) / kWarpSize;
+  const bool found =
+      (... || (wanted <= steps && (body(std::integral_constant<int, steps>{}), true)));
+  if (!found) body(std::integral_constant<int, kMost>{});
+}
+
+}  // namespace
+
+void gemv(const Gemv& args, cudaStream_t stream) {
+  const auto packs = static_cast<int>(args.k / kPackNumbers);
+  with_steps<4, 8, 12, 16>(packs, [&](auto steps) {
+    with_type(args.y_kind, [&](auto y) {
+      using Y = decltype(y);
+      launch_dependent("gemv", gemv_kernel<decltype(steps)::value, Y>, args.n, stream,
+                       static_cast<const uint4*>(args.weight), static_cast<const uint4*>(args.x),
+                       static_cast<Y*>(args.y), static_cast<int>(args.n), packs);
+    });
+  });
+}
+
+void gate_up_gemv(const GateUpGemv& args, cudaStream_t stream) {
+  const auto packs = static_cast<int>(args.k / kPackNumbers);
+  with_steps<4, 8>(packs, [&](auto steps) {
+    launch_dependent("gate_up_gemv", gate_up_gemv_kernel<decltype(steps)::value>, args.n, stream,
+                     static_cast<const uint4*>(args.gate), static_cast<const uint4*>(args.up),
+                     static_cast<const uint4*>(args.x), static_cast<__nv_bfloat16*>(args.y),
+                     static_cast<int>(args.n), packs);
+  });
+}
+
+}  // namespace parhelion::exec::cuda
