@@ -50,19 +50,19 @@ __global__ void __launch_bounds__(Shape::kBlock)
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * Shape::kRows + row_slot<Shape>();
   const bool live = row < rows;
   const std::int64_t cols = static_cast<std::int64_t>(packs) * Pack<T>::kCount;
-  Pack<T> held[Shape::kPacks];
+  Pack<T> held[Shape::kPacks], weight[Shape::kPacks];
   load_row<Shape>(x + row * cols, packs, live, held);
+  load_row<Shape>(w, packs, true, weight);  // here, so that it does not wait for the sum
   if constexpr (adds) add_row<Shape>(r + row * cols, s + row * cols, packs, live, held);
   const float rstd = rms_norm_rstd(row_sum<Shape>(square_sum<Shape>(held), scratch), cols, eps);
 #pragma unroll
   for (int i = 0; i < Shape::kPacks; ++i) {
     const int at = row_lane<Shape>() + i * Shape::kThreads;
     if (!live || at >= packs) continue;
-    const Pack<T> weight = reinterpret_cast<const Pack<T>*>(w)[at];
     Pack<T> result;
 #pragma unroll
     for (int e = 0; e < Pack<T>::kCount; ++e)
-      result.at[e] = normed(held[i].at[e], weight.at[e], rstd);
+      result.at[e] = normed(held[i].at[e], weight[i].at[e], rstd);
     reinterpret_cast<Pack<T>*>(y + row * cols)[at] = result;
   }
 }
