@@ -2,6 +2,7 @@
 #include "exec/cuda/kernels/attention_plain.h"
 #include "exec/cuda/ops/attention_candidates.h"
 #include "exec/cuda/ops/families.h"
+#include "exec/cuda/ops/length_classes.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,6 +45,8 @@ PackedOp grad_op(const OpView& op) {
 
 /// Scores that the ordered gradient keeps are 2 bytes each; below this all documents go at once.
 constexpr std::int64_t kOrderedGradLeastBytes = std::int64_t{1} << 30;
+
+static_assert(kMostLengthClasses <= kMostDocumentClasses);
 
 /// A class of documents with its graph.
 struct PackedCall {

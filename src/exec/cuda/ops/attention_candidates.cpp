@@ -1,13 +1,11 @@
 #include "exec/cuda/ops/attention_candidates.h"
 
-#include "exec/cuda/kernels/attention_layout.h"
 #include "exec/cuda/kernels/attention_plain.h"
 #include "exec/cuda/libraries.h"
 #include "exec/cuda/ops/families.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cudnn.h>
 #include <limits>
 
@@ -50,28 +48,6 @@ std::byte* WorkspaceCursor::take(std::int64_t bytes) {
 
 std::int32_t* WorkspaceCursor::integers(std::int64_t count) {
   return reinterpret_cast<std::int32_t*>(take(count * std::int64_t{sizeof(std::int32_t)}));
-}
-
-std::vector<LengthClass> length_classes(std::int64_t tokens, std::int64_t documents,
-                                        std::int64_t longest, std::int64_t least) {
-  const double budget = std::max(2.0 * static_cast<double>(tokens) * static_cast<double>(longest),
-                                 static_cast<double>(least));
-  std::vector<LengthClass> classes;
-  std::int64_t most = longest;
-  while (true) {
-    const double area = static_cast<double>(most) * static_cast<double>(most);
-    const bool is_last = static_cast<double>(documents) * area <= budget || most <= 1 ||
-                         std::ssize(classes) + 1 == kMostDocumentClasses;
-    const auto next =
-        is_last ? 0
-                : std::min(most - 1,
-                           static_cast<std::int64_t>(static_cast<double>(tokens) * area / budget));
-    const std::int64_t slots = std::min(documents, tokens / (next + 1));
-    classes.push_back(
-        {.slots = std::max<std::int64_t>(slots, 1), .shortest = next, .longest = most});
-    if (next == 0) return classes;
-    most = next;
-  }
 }
 
 }  // namespace parhelion::exec::cuda

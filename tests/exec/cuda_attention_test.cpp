@@ -1,0 +1,161 @@
+#include "exec/cuda/cuda_executor.h"
+#include "exec/cuda/ops/length_classes.h"
+#include "support/conformance/checks.h"
+#include "support/conformance/data.h"
+#include "support/reference/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <variant>
+#include <vector>
+
+namespace parhelion::exec {
+namespace {
+
+using cuda::LengthClass;
+
+TEST(LengthClasses, TakeFewDocumentsAtOnce) {
+  EXPECT_EQ(cuda::length_classes(4096, 4, 1024, std::int64_t{1} << 22),
+            (std::vector<LengthClass>{{.slots = 4, .shortest = 0, .longest = 1024}}));
+}
+
+TEST(LengthClasses, KeepTheAreaOfManyDocumentsNearTheBudget) {
+  const auto classes = cuda::length_classes(16384, 512, 4096, 0);
+  EXPECT_EQ(classes, (std::vector<LengthClass>{{.slots = 7, .shortest = 2048, .longest = 4096},
+                                               {.slots = 31, .shortest = 512, .longest = 2048},
+                                               {.slots = 512, .shortest = 0, .longest = 512}}));
+}
+
+TEST(LengthClasses, CoverEveryLengthWithRoomForAllItsDocuments) {
+  for (const std::int64_t tokens : {1, 7, 300, 16384}) {
+    for (const std::int64_t documents : {1, 5, 300, 20000}) {
+      for (std::int64_t longest = 1; longest <= tokens; longest = longest * 3 + 1) {
+        std::int64_t next = longest;
+        for (const LengthClass& each : cuda::length_classes(tokens, documents, longest, 0)) {
+          EXPECT_EQ(each.longest, next);
+          EXPECT_LT(each.shortest, each.longest);
+          EXPECT_GE(each.slots, std::min(documents, tokens / (each.shortest + 1)));
+          next = each.shortest;
+        }
+        EXPECT_EQ(next, 0);
+      }
+    }
+  }
+}
+
+test::MakeExecutor exact_cuda() {
+  return [] { return make_cuda_executor({.numerics = Numerics::exact, .plan_cache = {}}); };
+}
+
+struct AttentionHeads {
+  std::int64_t query, kv, d;
+  double scale() const { return 1 / std::sqrt(static_cast<double>(d)); }
+};
+
+/// Queries, keys and values of documents.
+test::Case packed_case(const AttentionHeads& heads, const std::vector<std::int64_t>& lengths,
+                       std::int64_t longest) {
+  const std::int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  return {.name = "packed",
+          .op = ir::Attention{.scale = heads.scale(), .longest = longest},
+          .inputs = {test::normals(test::kBf16, {tokens, heads.query, heads.d}, 1),
+                     test::normals(test::kBf16, {tokens, heads.kv, heads.d}, 2),
+                     test::normals(test::kBf16, {tokens, heads.kv, heads.d}, 3),
+                     test::prefix_sums(lengths)},
+          .terms = longest + heads.d};
+}
+
+test::Case gradient_case(test::Case packed) {
+  const auto op = std::get<ir::Attention>(packed.op);
+  const std::vector<test::Wide> outputs = test::evaluate(packed.op, packed.inputs);
+  const test::Wide indptr = packed.inputs[3];
+  packed.op = ir::AttentionGrad{.scale = op.scale, .longest = op.longest};
+  packed.inputs.resize(3);
+  packed.inputs.push_back(test::stored_as_is(outputs[0]));
+  packed.inputs.push_back(test::stored_as_is(outputs[1]));
+  const test::Wide& q = packed.inputs[0];
+  packed.inputs.push_back(test::normals(test::kBf16, {q.dim(0), q.dim(1), q.dim(2)}, 4));
+  packed.inputs.push_back(indptr);
+  return packed;
+}
+
+/// Documents of one to three tokens between longer ones: more than go at once.
+TEST(CudaAttention, AgreesWithTheReferenceOnManyDocumentsOfMixedLengths) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 320; ++i) lengths.push_back(i % 64 == 7 ? 90 + i : i % 4);
+  const test::Case packed = packed_case({2, 1, 64}, lengths, 1024);
+  const std::int64_t tokens = packed.inputs[0].dim(0);
+  ASSERT_GT(cuda::length_classes(tokens, 320, 1024, std::int64_t{1} << 28).size(), 1u);
+  test::expect_reference(exact_cuda(), packed);
+  test::expect_reference(exact_cuda(), gradient_case(packed));
+  test::expect_same_bits(exact_cuda(), exact_cuda(), gradient_case(packed));
+}
+
+/// One row a count of new tokens, which are the last of the first `kv_length` tokens of the
+/// sequence; all rows read the same pages.
+struct PagedRow {
+  std::int64_t kv_length, new_tokens;
+};
+
+test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
+                      const std::vector<PagedRow>& rows, std::int64_t page_tokens) {
+  const std::int64_t pages = packed.inputs[0].dim(0) / page_tokens;
+  const std::int64_t width = heads.query * heads.d;
+  std::vector<double> table, lengths;
+  std::vector<std::int64_t> counts;
+  test::Wide q = test::zeros({test::kBf16, {0, heads.query, heads.d}});
+  for (const PagedRow& row : rows) {
+    for (std::int64_t page = 0; page < pages; ++page) table.push_back(static_cast<double>(page));
+    lengths.push_back(static_cast<double>(row.kv_length));
+    counts.push_back(row.new_tokens);
+    const auto end = packed.inputs[0].values.begin() + row.kv_length * width;
+    q.values.insert(q.values.end(), end - row.new_tokens * width, end);
+  }
+  q.type.shape[0] = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  test::Case result{
+      .name = "paged", .op = ir::PagedAttention{.scale = heads.scale()}, .inputs = {}};
+  const ir::TensorType page_type{test::kBf16, {pages, page_tokens, heads.kv, heads.d}};
+  const ir::TensorType table_type{ir::Kind::i32, {std::ssize(rows), pages}};
+  result.inputs = {q,
+                   {page_type, packed.inputs[1].values},
+                   {page_type, packed.inputs[2].values},
+                   {table_type, table},
+                   test::prefix_sums(counts),
+                   test::listed(ir::Kind::i32, lengths)};
+  return result;
+}
+
+void expect_rows_of_training(const AttentionHeads& heads, const std::vector<PagedRow>& rows) {
+  constexpr std::int64_t kTokens = 512;
+  const test::Case packed = packed_case(heads, {kTokens}, kTokens);
+  const test::Outcome trained = test::run_case(exact_cuda(), packed);
+  const test::Outcome served = test::run_case(exact_cuda(), paged_case(heads, packed, rows, 16));
+  EXPECT_EQ(trained.numerics, served.numerics);
+  const std::int64_t width = heads.query * heads.d;
+  auto at = served.outputs[0].values.begin();
+  for (const PagedRow& row : rows) {
+    const auto end = trained.outputs[0].values.begin() + row.kv_length * width;
+    EXPECT_TRUE(std::equal(end - row.new_tokens * width, end, at))
+        << served.kernel << ": the last " << row.new_tokens << " of " << row.kv_length
+        << " tokens, heads " << heads.query << "/" << heads.kv << ", d " << heads.d;
+    at += row.new_tokens * width;
+  }
+}
+
+TEST(CudaAttention, ServesTheBitsOfTrainingWhenExact) {
+  for (const AttentionHeads& heads :
+       {AttentionHeads{16, 8, 128}, AttentionHeads{9, 3, 64}, AttentionHeads{4, 4, 64}}) {
+    expect_rows_of_training(heads, {{317, 1}});
+    expect_rows_of_training(heads, {{1, 1}, {2, 1}, {128, 1}, {129, 1}, {512, 1}});
+    expect_rows_of_training(heads, {{512, 512}});
+    expect_rows_of_training(heads, {{40, 16}, {300, 1}, {0, 0}, {511, 2}, {77, 77}});
+  }
+}
+
+}  // namespace
+}  // namespace parhelion::exec
