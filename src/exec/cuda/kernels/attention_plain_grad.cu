@@ -23,6 +23,40 @@ __device__ float plain_delta(const float* d_o, const T* o, std::int64_t d, int l
   return warp_sum(sum);
 }
 
+/// One query's rows in the memory of its warp.
+struct PlainGradRow {
+  float* q;
+  float* d_o;
+  float* dq;
+  float* ds;  // [32]
+  float lse;
+  float delta;
+};
+
+/// Adds what keys [begin, end) of one head give to dq; `k` and `v` are tokens `stride` apart.
+template <class T>
+__device__ void plain_dq_keys(const PlainShape& shape, const PlainGradRow& row, const T* k,
+                              const T* v, std::int64_t begin, std::int64_t end, int lane) {
+  const std::int64_t d = shape.d;
+  const std::int64_t stride = shape.kv_heads * d;
+  for (std::int64_t start = begin; start < end; start += kWarpSize) {
+    const std::int64_t j = start + lane;
+    if (j < end) {
+      const float p = expf(fmaf(plain_dot(row.q, k + j * stride, d), shape.scale, -row.lse));
+      const float d_p = plain_dot(row.d_o, v + j * stride, d);
+      row.ds[lane] = p * (d_p - row.delta) * shape.scale;
+    }
+    __syncwarp();
+    const std::int64_t count = min(end - start, std::int64_t{kWarpSize});
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* key = k + (start + i) * stride;
+      for (std::int64_t c = lane; c < d; c += kWarpSize)
+        row.dq[c] = fmaf(row.ds[i], to_float(key[c]), row.dq[c]);
+    }
+    __syncwarp();
+  }
+}
+
 template <class T>
 __global__ void plain_dq_kernel(PlainAttentionGrad args) {
   const PlainAttention& forward = args.forward;
@@ -30,45 +64,27 @@ __global__ void plain_dq_kernel(PlainAttentionGrad args) {
   const std::int64_t d = shape.d;
   const PlainWarp warp = plain_warp(plain_dq_floats(d));
   if (warp.index >= shape.tokens * shape.query_heads) return;
-  const std::int64_t token = warp.index / shape.query_heads;
-  const std::int64_t kv_head =
-      warp.index % shape.query_heads / (shape.query_heads / shape.kv_heads);
-  float* q = warp.memory;
-  float* d_o = q + d;
-  float* dq = d_o + d;
-  float* ds = dq + d;
-  plain_load(q, static_cast<const T*>(forward.q) + warp.index * d, d, warp.lane);
-  plain_load(d_o, static_cast<const T*>(args.d_o) + warp.index * d, d, warp.lane);
-  plain_fill(dq, 0.0f, d, warp.lane);
+  const std::int64_t at = warp.index * d;
+  float* memory = warp.memory;
+  PlainGradRow row = {memory, memory + d, memory + 2 * d, memory + 3 * d, 0.0f, 0.0f};
+  plain_load(row.q, static_cast<const T*>(forward.q) + at, d, warp.lane);
+  plain_load(row.d_o, static_cast<const T*>(args.d_o) + at, d, warp.lane);
+  plain_fill(row.dq, 0.0f, d, warp.lane);
   __syncwarp();
-  const float delta =
-      plain_delta(d_o, static_cast<const T*>(forward.o) + warp.index * d, d, warp.lane);
-  const float lse = forward.lse[warp.index];
+  row.lse = forward.lse[warp.index];
+  row.delta = plain_delta(row.d_o, static_cast<const T*>(forward.o) + at, d, warp.lane);
+  const std::int64_t token = warp.index / shape.query_heads;
+  const std::int64_t head = warp.index % shape.query_heads;
+  const std::int64_t kv_at = head / (shape.query_heads / shape.kv_heads) * d;
   const std::int64_t document = span_of(forward.document_indptr, forward.documents, token);
-  const std::int64_t end = document < 0 ? 0 : token + 1;
-  const std::int64_t begin =
-      document < 0 ? 0 : plain_first_token(shape, forward.document_indptr[document], token);
-  const std::int64_t stride = shape.kv_heads * d;
-  const T* k = static_cast<const T*>(forward.k) + kv_head * d;
-  const T* v = static_cast<const T*>(forward.v) + kv_head * d;
-  for (std::int64_t start = begin; start < end; start += kWarpSize) {
-    const std::int64_t j = start + warp.lane;
-    ds[warp.lane] = 0.0f;
-    if (j < end) {
-      const float p = expf(fmaf(plain_dot(q, k + j * stride, d), shape.scale, -lse));
-      ds[warp.lane] = p * (plain_dot(d_o, v + j * stride, d) - delta) * shape.scale;
-    }
-    __syncwarp();
-    const std::int64_t count = min(end - start, std::int64_t{kWarpSize});
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T* key = k + (start + i) * stride;
-      for (std::int64_t c = warp.lane; c < d; c += kWarpSize)
-        dq[c] = fmaf(ds[i], to_float(key[c]), dq[c]);
-    }
-    __syncwarp();
+  if (document >= 0) {
+    plain_dq_keys(shape, row, static_cast<const T*>(forward.k) + kv_at,
+                  static_cast<const T*>(forward.v) + kv_at,
+                  plain_first_token(shape, forward.document_indptr[document], token), token + 1,
+                  warp.lane);
   }
-  plain_store(static_cast<T*>(args.dq) + warp.index * d, dq, d, warp.lane);
-  if (warp.lane == 0) args.delta[warp.index] = delta;
+  plain_store(static_cast<T*>(args.dq) + at, row.dq, d, warp.lane);
+  if (warp.lane == 0) args.delta[warp.index] = row.delta;
 }
 
 /// One key's rows in the memory of its warp.
