@@ -29,7 +29,6 @@ set(exec_cuda_sources
   cuda/ops/sample.cpp
   cuda/ops/step.cpp
   cuda/ops/update.cpp
-  cuda/plan_files.cpp
   cuda/products/lt_matmul.cpp
   cuda/products/product.cpp
   cuda/products/product_choices.cpp

@@ -157,7 +157,7 @@ ProductChoices::Agreeing ProductChoices::find_fastest(const ProductShape& shape,
                     in_words(shape, has_any_rows(shape) ? WithRows::no : WithRows::yes));
     among = recall(key, device, [&] { return find_agreeing(shape, device); });
   }
-  TrialProducts trial(shape, shape.m);
+  TrialProducts trial(shape, std::min(shape.m, kDistinctRows));
   Agreeing result{.numerics = among.numerics, .algorithms = {}};
   double best = 0;
   for (LtAlgorithm each : among.algorithms) {

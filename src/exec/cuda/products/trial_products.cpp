@@ -51,8 +51,10 @@ TrialProducts::TrialProducts(const ProductShape& largest, std::int64_t row_perio
 
 void TrialProducts::run(const LtMatmul& product, const LtAlgorithm& algorithm, std::byte* c) {
   const ProductShape& shape = product.shape();
-  const std::int64_t bytes = trial_bytes(shape.out, shape.m * shape.n);
-  check(cudaMemsetAsync(c, 0, static_cast<std::size_t>(bytes), stream_.get()), "cudaMemsetAsync");
+  if (shape.accumulate) {
+    const std::int64_t bytes = trial_bytes(shape.out, shape.m * shape.n);
+    check(cudaMemsetAsync(c, 0, static_cast<std::size_t>(bytes), stream_.get()), "cudaMemsetAsync");
+  }
   product.run(algorithm, a_.data(), b_.data(), c, workspace_.data(), stream_.get());
 }
 
