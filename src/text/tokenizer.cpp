@@ -26,6 +26,11 @@ std::int64_t Tokenizer::vocabulary_size() const { return model_->vocabulary.size
 
 bool Tokenizer::contains(std::int64_t id) const { return model_->vocabulary.contains(id); }
 
+std::optional<std::string> Tokenizer::special_text(std::optional<TokenId> id) const {
+  if (!id) return std::nullopt;
+  return std::string(token_bytes(*id));
+}
+
 std::string_view Tokenizer::token_bytes(TokenId id) const {
   ensure(contains(id), ErrorKind::invalid, "token id {} is not in the vocabulary of {} tokens", id,
          vocabulary_size());

@@ -75,6 +75,8 @@ class Tokenizer {
   /// The id of a token as the vocabulary writes it, such as "<|im_end|>" or "\u0120the".
   std::optional<TokenId> find(std::string_view written) const;
   const SpecialIds& special_ids() const;
+  /// What a special token is in a text; nothing for none.
+  std::optional<std::string> special_text(std::optional<TokenId> id) const;
   /// Whether the model expects a BOS before each text.
   bool adds_bos() const;
 

@@ -10,15 +10,9 @@ namespace {
 
 std::int64_t token_count(const TokenisedRow& row) { return std::ssize(row.ids); }
 
-std::optional<std::string> text_of_token(const text::Tokenizer& tokenizer,
-                                         std::optional<text::TokenId> id) {
-  if (!id) return std::nullopt;
-  return std::string(tokenizer.token_bytes(*id));
-}
-
 text::ChatOptions chat_options(const text::Tokenizer& tokenizer) {
-  return {.bos_token = text_of_token(tokenizer, tokenizer.special_ids().bos),
-          .eos_token = text_of_token(tokenizer, tokenizer.special_ids().eos)};
+  return {.bos_token = tokenizer.special_text(tokenizer.special_ids().bos),
+          .eos_token = tokenizer.special_text(tokenizer.special_ids().eos)};
 }
 
 /// Generation ends with the EOS, so what the template writes behind it is not learnt.
