@@ -41,7 +41,8 @@ struct Model {
   std::vector<std::int32_t> eos_ids = {};  ///< tokens that end a sequence
   Sampling sampling = {};                  ///< what the checkpoint recommends
   SamplingRanges sampling_ranges = {};
-  bool tied_head = false;  ///< the head's weight is the embedding table
+  double initial_deviation = 0.02;  ///< of weights that begin at random
+  bool tied_head = false;           ///< the head's weight is the embedding table
   /// How GGUF files order the rows of each query and key head.
   state::RopeLayout gguf_rope_rows = state::RopeLayout::half;
 

@@ -33,6 +33,16 @@ TEST(Config, GivesEachHeadItsOwnKeysWhereGroupsAreAbsent) {
   EXPECT_EQ(model_of(with(minimal_config("llama"), "num_key_value_heads", nullptr)).kv_heads, 6);
 }
 
+TEST(Config, TakesTheDeviationOfRandomWeights) {
+  for (const char* recipe : {"llama", "qwen3"}) {
+    EXPECT_EQ(model_of(minimal_config(recipe)).initial_deviation, 0.02);
+    EXPECT_EQ(model_of(with(minimal_config(recipe), "initializer_range", 0.1)).initial_deviation,
+              0.1);
+    EXPECT_EQ(config_error(with(minimal_config(recipe), "initializer_range", 0)),
+              "invalid: config.json: initializer_range is 0, expected > 0");
+  }
+}
+
 TEST(Config, NamesAMissingKey) {
   EXPECT_EQ(config_error(without(minimal_config("llama"), "hidden_size")),
             "invalid: config.json: hidden_size is missing");

@@ -86,9 +86,9 @@ Decoder decoder_from_config(ConfigKeys& keys, std::optional<std::int64_t> otherw
   keys.expect("is_encoder_decoder", false);
   keys.expect("chunk_size_feed_forward", 0);
   keys.ignore({"_name_or_path", "_attn_implementation_autoset", "bos_token_id", "dtype", "id2label",
-               "initializer_range", "label2id", "output_attentions", "output_hidden_states",
-               "pad_token_id", "problem_type", "return_dict", "torch_dtype",
-               "transformers.js_config", "transformers_version", "use_cache"});
+               "label2id", "output_attentions", "output_hidden_states", "pad_token_id",
+               "problem_type", "return_dict", "torch_dtype", "transformers.js_config",
+               "transformers_version", "use_cache"});
   return result;
 }
 
@@ -144,6 +144,10 @@ std::vector<std::int32_t> eos_ids_from_config(ConfigKeys& keys, std::int64_t voc
   for (const Json& id : value->as_array(where))
     result.push_back(token_id_from(id, where, vocabulary));
   return result;
+}
+
+double initial_deviation_from_config(ConfigKeys& keys) {
+  return keys.positive("initializer_range", Model{}.initial_deviation);
 }
 
 void apply_generation_config(const Json& config, Model& model) {

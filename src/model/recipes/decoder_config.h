@@ -29,6 +29,11 @@ Model decoder_model(std::string architecture, const Decoder& config, std::string
 /// Errors: as ConfigKeys; invalid if an id is outside the vocabulary.
 std::vector<std::int32_t> eos_ids_from_config(ConfigKeys& keys, std::int64_t vocabulary);
 
+/// The deviation that `initializer_range` gives weights which begin at random; 0.02 if absent.
+///
+/// Errors: as ConfigKeys.
+double initial_deviation_from_config(ConfigKeys& keys);
+
 /// Takes end tokens and sampling defaults from a generation_config.json. Greedy unless `do_sample`.
 ///
 /// Errors: as ConfigKeys.

@@ -15,9 +15,11 @@ Model llama_from_config(const Json& config) {
   keys.expect("rope_interleaved", false);
   keys.ignore({"is_llama_config"});
   const std::vector<std::int32_t> eos_ids = eos_ids_from_config(keys, form.vocabulary);
+  const double initial_deviation = initial_deviation_from_config(keys);
   keys.finish();
   Model model = decoder_model("llama", form, "config.json");
   model.eos_ids = eos_ids;
+  model.initial_deviation = initial_deviation;
   return model;
 }
 

@@ -30,9 +30,11 @@ Model qwen3_from_config(const Json& config) {
   form.attention.qk_norm_eps = form.norm_eps;
   refuse_windows(keys);
   const std::vector<std::int32_t> eos_ids = eos_ids_from_config(keys, form.vocabulary);
+  const double initial_deviation = initial_deviation_from_config(keys);
   keys.finish();
   Model model = decoder_model("qwen3", form, "config.json");
   model.eos_ids = eos_ids;
+  model.initial_deviation = initial_deviation;
   return model;
 }
 
