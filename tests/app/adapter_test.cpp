@@ -134,7 +134,7 @@ class AdapterRun : public ModelFilesTest {
         job,
         {.print_line = [this](std::string_view line) { lines_ += std::string(line) + "\n"; },
          .show_progress = [](std::string_view) {}},
-        [] { return false; });
+        [](std::int64_t) { return false; });
   }
 
   /// Another model of the same shape in the base's place.
@@ -157,7 +157,7 @@ TEST_F(AdapterRun, GeneratesFromTheAdaptersOfTheStep) {
   with_prompt.evaluation->prompts = {"a parhelion"};
   with_prompt.evaluation->max_tokens = 24;
   train(with_prompt);
-  EXPECT_THAT(lines_, HasSubstr("step 40: a parhelion ->  sings in the rain"));
+  EXPECT_THAT(lines_, HasSubstr(R"(step 40: "a parhelion" -> " sings in the rain")"));
 }
 
 TEST_F(AdapterRun, SavesAModelThatOpensWithItsBase) {

@@ -26,8 +26,8 @@ constexpr auto settings(const EvaluationSettings*) {
       setting("files", &EvaluationSettings::files,
               "held-out documents whose loss is computed, read and packed as those of `data` are"),
       required_setting("every", &EvaluationSettings::every,
-                       "steps from one evaluation to the next, at least 1; the last step is "
-                       "evaluated too"),
+                       "steps from one evaluation to the next, at least 1; the weights before "
+                       "the first step and behind the last are evaluated too"),
       setting("microbatches", &EvaluationSettings::microbatches,
               "microbatches of an evaluation; 0 takes all documents"),
       setting("prompts", &EvaluationSettings::prompts,

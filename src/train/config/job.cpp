@@ -32,12 +32,18 @@ Job read_job(const Json& json, const std::filesystem::path& directory, std::stri
 }
 
 Job open_job(const std::filesystem::path& file, std::span<const std::string> overrides) {
-  Json json = parse_toml(read_file(file, kMaxJobBytes), file.string());
+  const std::string text = read_file(file, kMaxJobBytes);
+  Json json = file.extension() == ".json" ? parse_json(text, file.string())
+                                          : parse_toml(text, file.string());
   for (const std::string& assignment : overrides) json = override_setting(json, assignment);
   return read_job(json, file.parent_path(), file.string());
 }
 
-Json write_job(const Job& job) { return write_settings(job); }
+Json write_job(const Job& job) {
+  Job whole = job;
+  resolve_paths(whole, std::filesystem::current_path());
+  return write_settings(whole);
+}
 
 std::string describe_job() { return describe_settings<Job>(); }
 

@@ -54,13 +54,15 @@ constexpr auto settings(const Job*) {
 ///         is none, with a line for each value outside of its range or at odds with another.
 Job read_job(const Json& json, const std::filesystem::path& directory, std::string_view where);
 
-/// Reads a job file, `job.toml`, with `overrides` such as `optimizer.lr=1e-4` in place of what it
-/// says. Relative paths, overrides' too, are taken from the file's directory.
+/// Reads a job file, `job.toml` or the `job.json` of a run, with `overrides` such as
+/// `optimizer.lr=1e-4` in place of what it says. Relative paths, overrides' too, are taken from the
+/// file's directory.
 ///
-/// Errors: invalid, as of read_job, parse_toml and override_setting, or if the file is missing.
+/// Errors: invalid, as of read_job, parse_toml and override_setting, or if the file is missing;
+///         corrupt, as of parse_json.
 Job open_job(const std::filesystem::path& file, std::span<const std::string> overrides);
 
-/// The effective job as an object from which `read_job` makes an equal one.
+/// The effective job as an object from which `read_job` makes an equal one, with absolute paths.
 Json write_job(const Job& job);
 
 /// The reference of a job file: each key with type, default and meaning.

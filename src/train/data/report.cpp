@@ -1,5 +1,6 @@
 #include "train/data/report.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 
 #include <fmt/format.h>
@@ -35,11 +36,12 @@ std::string describe(const Origin& origin, std::span<const std::filesystem::path
 }
 
 std::string describe(const DataReport& report, std::span<const std::filesystem::path> files) {
-  std::string text = fmt::format("{} documents, {} tokens, {} of them learnt", report.documents,
-                                 report.tokens, report.learnt_tokens);
-  if (report.broken > 0) text += fmt::format("; {} broken rows skipped", report.broken);
+  std::string text = fmt::format("{}, {}, {} of them learnt", counted(report.documents, "document"),
+                                 counted(report.tokens, "token"), report.learnt_tokens);
+  if (report.broken > 0) text += fmt::format("; {} skipped", counted(report.broken, "broken row"));
   if (report.nothing_to_learn > 0) {
-    text += fmt::format("; {} rows with nothing to learn skipped", report.nothing_to_learn);
+    text +=
+        fmt::format("; {} with nothing to learn skipped", counted(report.nothing_to_learn, "row"));
   }
   for (const SkippedRow& row : report.skipped) {
     text += fmt::format("\n  {}: {}", describe(row.origin, files), row.reason);

@@ -49,6 +49,9 @@ model::Model model_of_job(model::Model model, const Job& job) {
 TrainingPrograms build_programs(const model::Model& model, const Job& job) {
   ensure(model.lora.has_value() == job.lora.has_value(), ErrorKind::bug,
          "programs: the model's adapters are not those of the job");
+  ensure(job.data.sequence_tokens <= model.max_positions, ErrorKind::invalid,
+         "data.sequence_tokens is {}, but the model's max_position_embeddings is {}",
+         job.data.sequence_tokens, model.max_positions);
   const ir::Kind dtype = kind(job.model.dtype);
   model::TrainProgram train =
       model::build_train(model, dtype, model::Dropout::on, job.data.sequence_tokens);

@@ -23,8 +23,10 @@ model::Model model_of_job(model::Model model, const Job& job);
 /// Builds the programs of a job for a model that `model_of_job` gave.
 ///
 /// Inputs: besides those of model::build_train and append_update, what dropout draws with
-/// Errors: bug if the model has other adapters than the job asks for; as model::build_train,
-///         differentiate and append_update.
+/// Errors: bug if the model has other adapters than the job asks for; invalid if the job's
+/// sequences
+///         are longer than the model's context; as model::build_train, differentiate and
+///         append_update.
 TrainingPrograms build_programs(const model::Model& model, const Job& job);
 
 /// The parts of a step at one capacity.

@@ -1,5 +1,6 @@
 #include "train/loop/reporter.h"
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "train/track/duration.h"
 #include "train/track/jsonl_tracker.h"
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace parhelion::train {
@@ -27,6 +29,9 @@ std::string clock_text() {
   return fmt::format("{:02}:{:02}:{:02}", now / 3600, now / 60 % 60, now % 60);
 }
 
+/// A text on one line, whatever is in it.
+std::string quoted(const std::string& text) { return write_json(Json(text)); }
+
 }  // namespace
 
 Reporter::Reporter(ReporterOptions options)
@@ -37,12 +42,12 @@ void Reporter::handle(const Event& event) {
 }
 
 void Reporter::on(const RunStarted& event) {
-  const std::int64_t first = event.step + 1;
+  const std::int64_t first = event.step == 0 ? 0 : event.step + 1;  // 0: the first evaluation
   trackers_.push_back(open_jsonl_tracker(options_.paths.metrics, first));
   if (options_.log.tensorboard)
     trackers_.push_back(open_tensorboard_tracker(options_.paths.tensorboard, options_.job, first,
                                                  std::chrono::system_clock::now()));
-  say(event.step == 0 ? fmt::format("training for {} steps", event.total_steps)
+  say(event.step == 0 ? "training for " + counted(event.total_steps, "step")
                       : fmt::format("going on after step {} of {}", event.step, event.total_steps));
 }
 
@@ -56,9 +61,11 @@ Progress Reporter::progress_of(const StepFinished& event) {
                     .matmul_share = {},
                     .memory_bytes = options_.memory_bytes(),
                     .remaining = {}};
-  if (options_.matmul_peak > 0)
-    progress.matmul_share =
-        progress.tokens_per_second * options_.flops_per_token / options_.matmul_peak;
+  if (options_.matmul_peak > 0) {
+    const double rate = progress.tokens_per_second * options_.flops_per_token;
+    options_.matmul_peak = std::max(options_.matmul_peak, rate);  // it was measured too low
+    progress.matmul_share = rate / options_.matmul_peak;
+  }
   progress.remaining =
       Seconds(*seconds_per_step_ * static_cast<double>(event.total_steps - event.step));
   return progress;
@@ -86,11 +93,12 @@ void Reporter::on(const StepFinished& event) {
 void Reporter::on(const Evaluated& event) {
   if (event.tokens > 0) {
     record(event.step, {{"evaluation/loss", event.loss}});
-    say(fmt::format("step {}: evaluation loss {:.4f} over {:.0f} tokens, {}", event.step,
-                    event.loss, event.tokens, duration_text(event.duration)));
+    say(fmt::format("step {}: evaluation loss {:.4f} over {}, {}", event.step, event.loss,
+                    counted(static_cast<std::int64_t>(event.tokens), "token"),
+                    duration_text(event.duration)));
   }
   for (const Generated& each : event.texts)
-    say(fmt::format("step {}: {} -> {}", event.step, each.prompt, each.text));
+    say(fmt::format("step {}: {} -> {}", event.step, quoted(each.prompt), quoted(each.text)));
 }
 
 void Reporter::on(const Saved& event) {
@@ -131,8 +139,12 @@ void Reporter::record(std::int64_t step, std::vector<Metric> metrics) {
 }
 
 void Reporter::say(const std::string& text) {
-  log_.append(clock_text() + "  " + text + "\n");
+  write_to_log(text);
   options_.print_line(text);
+}
+
+void Reporter::write_to_log(std::string_view text) {
+  log_.append(fmt::format("{}  {}\n", clock_text(), text));
 }
 
 }  // namespace parhelion::train

@@ -23,7 +23,7 @@ struct ReporterOptions {
   LogSettings log;
   Json job;
   double flops_per_token = 0;
-  double matmul_peak = 0;  ///< FLOP per second; 0: no share is shown
+  double matmul_peak = 0;  ///< FLOP per second, raised by steps that are faster; 0: not shown
   std::function<std::int64_t()> memory_bytes;
   /// Shows a line of text for good, and a line that the next one replaces.
   std::function<void(std::string_view)> print_line;
@@ -39,6 +39,8 @@ class Reporter {
   explicit Reporter(ReporterOptions options);
 
   void handle(const Event& event);
+  /// Adds a line to the run's log that is shown elsewhere.
+  void write_to_log(std::string_view text);
 
  private:
   void on(const RunStarted& event);

@@ -1,9 +1,11 @@
 #include "train/loop/trainer.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "train/checkpoint/executor_tensors.h"
 #include "train/data/prefetcher.h"
+#include "train/loop/job_digest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,9 +76,11 @@ Trainer::Trainer(TrainerParts parts)
 void Trainer::resume(const TrainCheckpoint& checkpoint) {
   const CheckpointFacts& facts = checkpoint.manifest.facts;
   ensure(facts.job_digest == parts_.job_digest, ErrorKind::invalid,
-         "checkpoint {}: is of another job, expected one with the same model, data, optimizer and "
-         "seed; give this job a directory of its own",
-         checkpoint.directory.string());
+         "checkpoint {}: is of another job: {}; give this job a directory of its own",
+         checkpoint.directory.string(), describe_job_change(facts.job, parts_.job));
+  ensure(facts.step <= total_steps_, ErrorKind::invalid,
+         "the run is at step {}, the job asks for {}: nothing to do", facts.step,
+         counted(total_steps_, "step"));
   const DataPosition position = read_data_position(facts.data_position, "checkpoint");
   stream_.seek(position);
   restore_buffers(saved_optimizer(checkpoint), saved_optimizer_buffers(parts_.programs.step),
@@ -97,11 +101,12 @@ RunEnded Trainer::run(const std::function<bool()>& should_stop) {
   {
     Prefetcher packs([this] { return stream_.next(); }, parts_.job.data.prefetch);
     while (step_ < total_steps_ && !should_stop()) {
+      if (step_ == 0 && parts_.job.evaluation) evaluate();  // what training begins from
       const auto begin = Clock::now();
       const std::optional<Pack> pack = packs.next();
-      ensure(pack.has_value(), ErrorKind::invalid, "data: end after step {}, expected {} steps",
-             step_, total_steps_);
-      step(*pack, since(begin));
+      ensure(pack.has_value(), ErrorKind::invalid, "data: end after step {}, expected {}", step_,
+             counted(total_steps_, "step"));
+      run_step(*pack, since(begin));
       if (parts_.job.evaluation && is_due(parts_.job.evaluation->every)) evaluate();
       if (parts_.job.checkpoint.every > 0 && step_ % parts_.job.checkpoint.every == 0) save();
       report_saves(writer_.poll());
@@ -118,7 +123,7 @@ bool Trainer::is_due(std::int64_t every) const {
   return step_ % every == 0 || step_ == total_steps_;
 }
 
-void Trainer::step(const Pack& pack, Seconds data_stall) {
+void Trainer::run_step(const Pack& pack, Seconds data_stall) {
   const auto begin = Clock::now();
   const Job& job = parts_.job;
   std::int64_t drawn = step_ * job.data.microbatches;

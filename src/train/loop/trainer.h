@@ -42,7 +42,8 @@ class Trainer {
   /// Puts trainable parameters, optimizer, data position and counters where the checkpoint has
   /// them.
   ///
-  /// Errors: invalid if it is of another job, naming what differs; as restore_buffers.
+  /// Errors: invalid if it is of another job, naming what differs, or has more steps than the job;
+  ///         as restore_buffers.
   void resume(const TrainCheckpoint& checkpoint);
 
   /// Runs steps until all are done or `should_stop` says so between two of them, then saves.
@@ -53,12 +54,14 @@ class Trainer {
   RunEnded run(const std::function<bool()>& should_stop);
 
   std::int64_t total_steps() const { return total_steps_; }
+  /// Steps that are done.
+  std::int64_t step() const { return step_; }
   const StepPlans& plans() const { return plans_; }
   /// Log-probabilities of a document's ids after the first, through the forward program.
   std::vector<float> score(std::span<const std::int32_t> ids);
 
  private:
-  void step(const Pack& pack, Seconds data_stall);
+  void run_step(const Pack& pack, Seconds data_stall);
   void check_result(const Pack& pack, const StepResult& result);
   void evaluate();
   ScoreResult score_held_out();

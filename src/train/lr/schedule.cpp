@@ -1,5 +1,6 @@
 #include "train/lr/schedule.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -44,8 +45,8 @@ std::int64_t resolve_steps(const ScheduleSettings& settings,
          "schedule.steps is 0 and the data have no end, expected schedule.steps");
   if (settings.steps == 0) return *data_steps;
   ensure(settings.steps <= data_steps.value_or(settings.steps), ErrorKind::invalid,
-         "schedule.steps is {}, but the data give {} steps; more data.epochs give more",
-         settings.steps, data_steps.value_or(0));
+         "schedule.steps is {}, but the data give {}; more data.epochs give more", settings.steps,
+         counted(data_steps.value_or(0), "step"));
   return settings.steps;
 }
 

@@ -1,5 +1,6 @@
 #include "train/track/jsonl_tracker.h"
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -38,7 +39,8 @@ std::string lines_before(std::string_view text, std::int64_t first_step, std::st
     if (step.value_or(INT64_MAX) < first_step) kept += line;
   }
   if (broken_count > 0) {
-    log(LogLevel::warning, "{}: {} lines are no records and are removed", where, broken_count);
+    log(LogLevel::warning, "{}: removed {} that held no record", where,
+        counted(broken_count, "line"));
   }
   return kept;
 }

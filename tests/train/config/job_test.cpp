@@ -51,7 +51,8 @@ TEST(Job, HasTheDefaultsOfTheReference) {
   EXPECT_EQ(job_with({}), expected);
 
   EXPECT_EQ(write_json(write_job(job_with({}))),
-            R"({"run":{"directory":"/jobs/runs/a","seed":0,"device":"cpu","threads":0},)"
+            R"({"run":{"directory":"/jobs/runs/a","seed":0,"device":"cpu","numerics":"exact",)"
+            R"("threads":0},)"
             R"("model":{"path":"/jobs/model","dtype":"f32","recompute":"none"},)"
             R"("data":{"files":["/jobs/a.txt"],"format":"auto","on_error":"stop",)"
             R"("sequence_tokens":8,"microbatch_tokens":8,"microbatches":1,"buckets":[8],)"
@@ -86,6 +87,13 @@ TEST(Job, ReadsBackWhatItWrites) {
   const Json written = write_job(job);
   EXPECT_EQ(read_job(written, "/elsewhere", "job.json"), job);
   EXPECT_EQ(read_job(parse_json(write_json(written), "text"), "/elsewhere", "job.json"), job);
+}
+
+TEST(Job, WritesWholePaths) {
+  Job job = job_with({});
+  job.run.directory = "run";
+  EXPECT_EQ(*write_job(job).find("run")->find("directory"),
+            Json((std::filesystem::current_path() / "run").string()));
 }
 
 TEST(Job, TellsAllWrongKeysAndTypesAtOnce) {

@@ -166,7 +166,7 @@ TEST_F(TrainerTest, RefusesTheCheckpointOfAnotherJob) {
   checkpoint.manifest.facts.job_digest = "another";
   TinyRun other(tiny_job(), documents(), store("other"));
   EXPECT_THAT([&] { other.trainer.resume(checkpoint); },
-              ThrowsMessage<Error>(HasSubstr("is of another job")));
+              ThrowsMessage<Error>(HasSubstr("is of another job: ")));
 }
 
 TEST_F(TrainerTest, MemorisesAFewDocuments) {
@@ -190,12 +190,45 @@ TEST_F(TrainerTest, EvaluatesHeldOutDataAndGeneratesFromTheWeightsOfTheStep) {
   });
   run.run();
   const auto evaluated = run.events_of<Evaluated>();
-  ASSERT_EQ(evaluated.size(), 2u);
-  EXPECT_EQ(evaluated[0].step, 4);
-  EXPECT_EQ(evaluated[1].step, 6);
+  ASSERT_EQ(evaluated.size(), 3u);
+  EXPECT_EQ(evaluated[0].step, 0);
+  EXPECT_EQ(evaluated[1].step, 4);
+  EXPECT_EQ(evaluated[2].step, 6);
   EXPECT_EQ(evaluated[0].tokens, 210.0);
   EXPECT_LT(evaluated[1].loss, evaluated[0].loss);
-  EXPECT_EQ(evaluated[1].texts[0].text, "6");
+  EXPECT_LT(evaluated[2].loss, evaluated[1].loss);
+  EXPECT_EQ(evaluated[2].texts[0].text, "6");
+}
+
+TEST_F(TrainerTest, EvaluatesNothingBeforeItGoesOn) {
+  Job job = tiny_job();
+  job.evaluation = EvaluationSettings{};
+  job.evaluation->every = 4;
+  TinyRun first(job, documents(), store("run"));
+  first.trainer.run([&] { return first.losses().size() == 2; });
+  TinyRun rest(job, documents(), store("run"));
+  rest.trainer.resume(*open_newest_checkpoint(store("run"), Verify::sizes));
+  rest.run();
+  EXPECT_EQ(rest.events_of<Evaluated>().front().step, 4);
+}
+
+TEST_F(TrainerTest, RefusesSequencesLongerThanTheContext) {
+  Job job = tiny_job();
+  job.data = data_settings(513, 513);
+  EXPECT_THAT([&] { TinyRun(job, documents(), store("run")); },
+              ThrowsMessage<Error>("data.sequence_tokens is 513, but the model's "
+                                   "max_position_embeddings is 512"));
+}
+
+TEST_F(TrainerTest, RefusesARunThatIsBehindTheEnd) {
+  TinyRun run(tiny_job(), documents(), store("run"));
+  run.run();
+  Job shorter = tiny_job();
+  shorter.schedule.steps = 5;
+  TinyRun rest(shorter, documents(), store("run"));
+  EXPECT_THAT(
+      [&] { rest.trainer.resume(*open_newest_checkpoint(store("run"), Verify::sizes)); },
+      ThrowsMessage<Error>("the run is at step 6, the job asks for 5 steps: nothing to do"));
 }
 
 TEST_F(TrainerTest, UpdatesNothingWhereNoTokenIsLearnt) {
