@@ -1,44 +1,18 @@
+#include "app/command_support.h"
 #include "base/file.h"
 #include "base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <string>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace parhelion::app {
 namespace {
 
 using testing::HasSubstr;
-
-struct Outcome {
-  int code = -1;
-  std::string output;  ///< standard output and errors together
-};
-
-/// Runs the program as a user does, as a line of Bash.
-Outcome run(const std::string& arguments) {
-  const std::filesystem::path script =
-      std::filesystem::path(testing::TempDir()) / ("command_" + std::to_string(::getpid()) + ".sh");
-  AtomicFile file(script);
-  file.write(std::string("'") + PARHELION_BINARY + "' " + arguments + " 2>&1\n");
-  file.commit();
-  const std::string line = "bash " + script.string();
-  FILE* pipe = ::popen(line.c_str(), "r");
-  Outcome outcome;
-  std::array<char, 4096> buffer;
-  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    outcome.output.append(buffer.data(), count);
-  }
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
 
 std::string tiny() { return std::string("'") + PARHELION_TEST_DATA + "/model/llama_tiny' "; }
 
@@ -60,6 +34,20 @@ TEST(Command, GenerateWritesTheDocumentedObject) {
        {"load_seconds", "prefill_tokens_per_second", "decode_tokens_per_second"}) {
     EXPECT_TRUE(object.find("timing")->find(key)->is_number()) << key;
   }
+}
+
+TEST(Command, ComputesInTheKindOfTheWeightsUnlessToldOtherwise) {
+  const std::string out = testing::TempDir() + "/parhelion_kind_" + std::to_string(::getpid());
+  std::filesystem::remove_all(out);
+  ASSERT_EQ(run("export " + tiny() + out + " --dtype bf16").code, 0);
+  const auto score = [](const std::string& model, const std::string& dtype) {
+    return run("score " + model + " --threads 1 " + dtype + " <<< 'a spot beside the sun'").output;
+  };
+  EXPECT_EQ(score(tiny(), ""), score(tiny(), "--dtype f32"));
+  EXPECT_NE(score(tiny(), ""), score(tiny(), "--dtype bf16"));
+  EXPECT_EQ(score(out, ""), score(out, "--dtype bf16"));
+  EXPECT_NE(score(out, ""), score(out, "--dtype f32"));
+  std::filesystem::remove_all(out);
 }
 
 TEST(Command, ChatAnswersThroughTheModelsTemplate) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -25,9 +26,11 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   options.executor.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   command.add_option("MODEL", options.model, kModelHelp)->required();
   command.add_option("--adapter", options.adapter, kAdapterHelp);
-  command.add_option("--dtype", options.dtype, "storage of weights and activations")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  command
+      .add_option(
+          "--dtype", options.dtype,
+          "storage of weights and activations; if absent, f32 for a checkpoint in f32, else bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_option("--threads", options.executor.threads, "threads that compute")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -42,8 +45,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
-ir::Kind kind_of(const RunOptions& options) {
-  return options.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
+ir::Kind kind_of(const RunOptions& options, const model::OpenedModel& opened) {
+  if (!options.dtype.empty()) return options.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
+  const auto is_f32 = [](const state::TensorView& tensor) { return tensor.kind == ir::Kind::f32; };
+  return std::ranges::all_of(opened.checkpoint.tensors(), is_f32) ? ir::Kind::f32 : ir::Kind::bf16;
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -2,6 +2,7 @@
 
 #include "app/executor.h"
 #include "ir/element.h"
+#include "model/open.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -31,11 +32,12 @@ inline constexpr const char* kModelHelp =
 struct RunOptions {
   std::filesystem::path model;
   std::filesystem::path adapter;  ///< empty: none but what MODEL has
-  std::string dtype = "bf16";
+  std::string dtype;              ///< empty: that of the model's weights
   ExecutorChoice executor;
 };
 void add_run_options(CLI::App& command, RunOptions& options);
-ir::Kind kind_of(const RunOptions& options);
+/// What the model runs in: what is asked for, else f32 if all its weights are, else bf16.
+ir::Kind kind_of(const RunOptions& options, const model::OpenedModel& opened);
 
 /// What an --adapter argument may be.
 inline constexpr const char* kAdapterHelp =

@@ -21,8 +21,9 @@ struct ExplainOptions {
   std::string entry = "extend";
 };
 
-ir::Program entry_program(const ExplainOptions& options, const model::Model& model) {
-  const ir::Kind kind = kind_of(options.run);
+ir::Program entry_program(const ExplainOptions& options, const model::OpenedModel& opened) {
+  const model::Model& model = opened.model;
+  const ir::Kind kind = kind_of(options.run, opened);
   if (options.entry == "extend") return model::build_extend(model, kind, kPageTokens);
   model::TrainProgram train = model::build_train(model, kind);
   if (options.entry == "gradients") ir::differentiate(train.program, train.total_loss);
@@ -58,7 +59,7 @@ void run_explain(const ExplainOptions& options) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
   const auto executor = make_executor(options.run.executor);
   const auto plan = executor->plan(
-      ir::lower(entry_program(options, opened.model), entry_capacities(options, opened.model)),
+      ir::lower(entry_program(options, opened), entry_capacities(options, opened.model)),
       options.entry == "gradients" ? exec::Weights::trained : exec::Weights::frozen);
   print(fmt::format("device: {}\n\n{}\n{}\n{}\n{}", executor->describe(),
                     ir::print(plan->instance()), print_steps(*plan),

@@ -54,7 +54,7 @@ std::vector<ir::Capacities> generation_catalogue(std::int64_t prompt_tokens) {
 LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tokens,
                          Clock::time_point begin) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
-  const ir::Kind kind = kind_of(options.run);
+  const ir::Kind kind = kind_of(options.run, opened);
   const std::int64_t context =
       std::min(opened.model.max_positions, prompt_tokens + options.max_tokens);
   LoadedEngine loaded{.executor = make_executor(options.run.executor), .engine = {}};

@@ -56,7 +56,7 @@ std::vector<std::int32_t> ids_to_score(const ScoreOptions& options) {
 
 std::vector<float> score(const ScoreOptions& options, std::span<const std::int32_t> ids) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
-  const ir::Kind kind = kind_of(options.run);
+  const ir::Kind kind = kind_of(options.run, opened);
   const auto executor = make_executor(options.run.executor);
   if (options.through == "train") return score_through_training(opened, ids, kind, *executor);
   const std::int64_t chunk = chunk_of(options.through);
