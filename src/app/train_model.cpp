@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/in_context.h"
 #include "model/adapters/open_adapter.h"
 #include "model/programs.h"
 #include "model/recipes/registry.h"
@@ -14,8 +15,6 @@
 
 namespace parhelion::app {
 namespace {
-
-constexpr double kInitialDeviation = 0.02;
 
 /// A hash of the file that defines the tokenizer.
 std::string definition_digest(const std::filesystem::path& model) {
@@ -35,8 +34,9 @@ train::ModelFile adapter_file(const TrainedModel& trained) {
 
 TrainedModel open_trained_model(const train::Job& job) {
   if (job.model.path) {
-    const std::filesystem::path path = resolve_model(*job.model.path);
-    model::OpenedModel opened = model::open_model(path);
+    const std::filesystem::path path =
+        in_context("model.path", [&] { return resolve_model(*job.model.path); });
+    model::OpenedModel opened = in_context("model.path", [&] { return model::open_model(path); });
     ensure(
         !opened.adapter, ErrorKind::invalid,
         "model.path: {} is an adapter, expected a whole model, as `parhelion export` makes of it",
@@ -49,15 +49,21 @@ TrainedModel open_trained_model(const train::Job& job) {
             .tokenizer_path = path,
             .base_digest = std::move(digest)};
   }
-  const Json config = parse_json(read_file(*job.model.config), job.model.config->string());
-  return {.model = model::find_recipe(config).from_config(config),
+  model::Model model = in_context("model.config", [&] {
+    const Json config = parse_json(read_file(*job.model.config), job.model.config->string());
+    return model::find_recipe(config).from_config(config);
+  });
+  return {.model = std::move(model),
           .source = {},
           .config_path = *job.model.config,
           .tokenizer_path = *job.model.tokenizer};
 }
 
 train::TokenRules token_rules(const TrainedModel& trained) {
-  train::TokenRules rules{.tokenizer = load_tokenizer(trained.tokenizer_path),
+  const std::string_view key = trained.source ? "model.path" : "model.tokenizer";
+  text::Tokenizer tokenizer =
+      in_context(key, [&] { return load_tokenizer(trained.tokenizer_path); });
+  train::TokenRules rules{.tokenizer = std::move(tokenizer),
                           .tokenizer_digest = definition_digest(trained.tokenizer_path),
                           .eos = {},
                           .vocabulary = trained.model.vocabulary,
@@ -79,7 +85,7 @@ void upload_first_weights(const TrainedModel& trained, const train::Job& job,
                           std::span<const ir::Buffer> parameters, exec::Executor& executor) {
   const auto seed = static_cast<std::uint64_t>(job.run.seed);
   if (!trained.source)
-    return train::initialise_weights(parameters, kInitialDeviation, seed, executor);
+    return train::initialise_weights(parameters, trained.model.initial_deviation, seed, executor);
   upload_weights(*trained.source, kind(job.model.dtype), executor);
   if (trained.model.lora)
     train::initialise_adapters(*trained.model.lora, parameters, seed, executor);

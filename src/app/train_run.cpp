@@ -1,9 +1,12 @@
 #include "app/train_run.h"
 
+#include "app/executor.h"
 #include "app/train_generation.h"
 #include "app/train_model.h"
+#include "base/counted.h"
+#include "base/error.h"
 #include "base/file.h"
-#include "exec/cpu/cpu_executor.h"
+#include "base/in_context.h"
 #include "train/data/load.h"
 #include "train/loop/job_digest.h"
 #include "train/loop/job_report.h"
@@ -13,6 +16,7 @@
 
 #include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 namespace parhelion::app {
 namespace {
@@ -23,31 +27,41 @@ std::int64_t peak_memory_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-std::unique_ptr<exec::Executor> make_executor(const train::Job& job) {
-  const int all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const auto threads = static_cast<int>(job.run.threads);
-  return exec::make_cpu_executor({.threads = threads == 0 ? all : threads});
+std::unique_ptr<exec::Executor> executor_of(const train::Job& job) {
+  return make_executor({.device = std::string(choice_name(job.run.device)),
+                        .threads = static_cast<int>(job.run.threads),
+                        .numerics = std::string(choice_name(job.run.numerics))});
 }
 
-std::shared_ptr<const train::Documents> load(std::string_view what,
-                                             const std::vector<std::filesystem::path>& files,
-                                             const train::Job& job, const train::TokenRules& rules,
-                                             const TrainTerminal& terminal) {
+/// Where documents are named in a job, and what they are for people.
+struct DataSource {
+  std::string_view what;
+  std::string_view key;
+  const std::vector<std::filesystem::path>& files;
+};
+
+/// Reads documents; what the cache lacks goes to `scratch`, if that is not empty.
+std::shared_ptr<const train::Documents> load(const DataSource& source, const train::Job& job,
+                                             const train::TokenRules& rules,
+                                             const TrainTerminal& terminal,
+                                             const std::filesystem::path& scratch = {}) {
   const auto show = [&](const train::DataProgress& at) {
-    terminal.show_progress(fmt::format("reading data: {:.1f} of {:.1f} MB, {} documents",
-                                       static_cast<double>(at.bytes) / 1e6,
-                                       static_cast<double>(at.total_bytes) / 1e6, at.documents));
+    terminal.show_progress(
+        fmt::format("reading data: {:.1f} of {:.1f} MB, {}", static_cast<double>(at.bytes) / 1e6,
+                    static_cast<double>(at.total_bytes) / 1e6, counted(at.documents, "document")));
   };
-  auto documents = std::make_shared<const train::Documents>(
-      train::load_documents({.files = files,
-                             .format = job.data.format,
-                             .on_error = job.data.on_error,
-                             .cache = job.data.cache,
-                             .threads = static_cast<int>(job.run.threads),
-                             .progress = show},
-                            rules));
+  const train::DataRequest request{.files = source.files,
+                                   .format = job.data.format,
+                                   .on_error = job.data.on_error,
+                                   .cache = job.data.cache,
+                                   .scratch = scratch,
+                                   .threads = static_cast<int>(job.run.threads),
+                                   .progress = show};
+  auto documents = in_context(source.key, [&] {
+    return std::make_shared<const train::Documents>(train::load_documents(request, rules));
+  });
   terminal.print_line(
-      fmt::format("{}: {}", what, train::describe(documents->report(), documents->files())));
+      fmt::format("{}: {}", source.what, train::describe(documents->report(), documents->files())));
   return documents;
 }
 
@@ -61,16 +75,18 @@ struct Prepared {
   double matmul_peak = 0;
 };
 
-Prepared prepare(const train::Job& job, const TrainTerminal& terminal) {
+Prepared prepare(const train::Job& job, const TrainTerminal& terminal,
+                 const std::filesystem::path& scratch = {}) {
   TrainedModel trained = open_trained_model(job);
   train::TokenRules rules = token_rules(trained);
   train::TrainingPrograms programs = train::build_programs(trained.model, job);
   Prepared result{.model = std::move(trained),
                   .rules = std::move(rules),
                   .programs = std::move(programs),
-                  .executor = make_executor(job),
+                  .executor = executor_of(job),
                   .documents = {}};
-  result.documents = load("data", job.data.files, job, result.rules, terminal);
+  result.documents =
+      load({"data", "data.files", job.data.files}, job, result.rules, terminal, scratch);
   result.matmul_peak = train::measure_matmul_peak(*result.executor, kind(job.model.dtype));
   return result;
 }
@@ -96,19 +112,30 @@ void write_job_file(const train::Job& job, const train::RunPaths& paths) {
   file.commit();
 }
 
+/// Runs the steps; an error that ends them stands in the run's log too.
+bool train_logging_errors(train::Trainer& trainer,
+                          const std::function<bool(std::int64_t)>& should_stop,
+                          train::Reporter& reporter) try {
+  return trainer.run([&] { return should_stop(trainer.step() + 1); }).complete;
+} catch (const Error& error) {
+  reporter.write_to_log(fmt::format("error: {}", error.what()));
+  throw;
+}
+
 }  // namespace
 
-void print_training_plan(const train::Job& job, const TrainTerminal& terminal) {
-  const Prepared prepared = prepare(job, terminal);
+std::string training_plan(const train::Job& job, const TrainTerminal& terminal) {
+  const TemporaryDirectory scratch(std::filesystem::temp_directory_path() /
+                                   fmt::format("parhelion-dry-run-{}", ::getpid()));
+  const Prepared prepared = prepare(job, terminal, scratch.path());
   const train::BatchStream stream(prepared.documents, job.data,
                                   static_cast<std::uint64_t>(job.run.seed));
   const std::int64_t steps = train::resolve_steps(job.schedule, stream.total_steps());
-  terminal.print_line(train::describe_plan(prepared.programs, job, *prepared.documents, steps,
-                                           prepared.matmul_peak));
+  return train::describe_plan(prepared.programs, job, steps, prepared.matmul_peak);
 }
 
 bool run_training(const train::Job& job, const TrainTerminal& terminal,
-                  const std::function<bool()>& should_stop) {
+                  const std::function<bool(std::int64_t step)>& should_stop) {
   const train::RunDirectory directory(job.run.directory);
   const Prepared prepared = prepare(job, terminal);
   train::Reporter reporter = make_reporter(job, prepared, directory.paths(), terminal);
@@ -124,7 +151,8 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
                 .keep = job.checkpoint.keep,
                 .model_files = model_files(prepared.model)}};
   if (job.evaluation && !job.evaluation->files.empty())
-    parts.held_out = load("held-out data", job.evaluation->files, job, prepared.rules, terminal);
+    parts.held_out = load({"held-out data", "evaluation.files", job.evaluation->files}, job,
+                          prepared.rules, terminal);
   train::Trainer trainer(parts);
   std::unique_ptr<TrainGeneration> generation;
   if (job.evaluation && !(job.evaluation->prompts.empty() && job.evaluation->chats.empty())) {
@@ -132,8 +160,12 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
                                                    *prepared.executor);
     trainer.set_generation([&] { return generation->run(); });
   }
+  const auto warn = [&](const std::string& warning) {
+    train::log_warning(warning);
+    reporter.write_to_log("warning: " + warning);
+  };
   const auto checkpoint =
-      train::open_newest_checkpoint(directory.paths().checkpoints, train::Verify::contents);
+      train::open_newest_checkpoint(directory.paths().checkpoints, train::Verify::contents, warn);
   // A checkpoint of adapters does not have the weights under them.
   if (!checkpoint || job.lora) {
     upload_first_weights(prepared.model, job,
@@ -142,7 +174,7 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
   }
   if (checkpoint) trainer.resume(*checkpoint);
   write_job_file(job, directory.paths());
-  return trainer.run(should_stop).complete;
+  return train_logging_errors(trainer, should_stop, reporter);
 }
 
 }  // namespace parhelion::app

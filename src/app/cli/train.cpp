@@ -1,10 +1,13 @@
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "app/train_run.h"
+#include "base/in_context.h"
 
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <memory>
+#include <optional>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -24,7 +27,8 @@ std::int64_t terminal_width() {
   return known ? size.ws_col - 1 : 100;
 }
 
-/// Lines go to standard output; the live line goes to standard error where that is a terminal.
+/// Lines go to standard output; the live line goes to standard error where that is a terminal. A
+/// line that cannot be written is lost: the run keeps it in its log, and must not end of it.
 TrainTerminal make_terminal() {
   const bool is_live = ::isatty(STDERR_FILENO) == 1;
   const auto erase = [is_live] {
@@ -33,7 +37,8 @@ TrainTerminal make_terminal() {
   return {.print_line =
               [erase](std::string_view line) {
                 erase();
-                print(std::string(line) + "\n");
+                std::fprintf(stdout, "%.*s\n", static_cast<int>(line.size()), line.data());
+                std::fflush(stdout);
               },
           .show_progress =
               [erase, is_live](std::string_view line) {
@@ -44,14 +49,27 @@ TrainTerminal make_terminal() {
           .width = terminal_width()};
 }
 
+/// Trains until the end of the job or a signal; the latter shows in the exit code.
+void train_interruptibly(const train::Job& job) {
+  std::signal(SIGPIPE, SIG_IGN);       // a reader of the lines that goes away
+  std::optional<Interrupt> interrupt;  // before the first step there is nothing to save
+  const auto should_stop = [&](std::int64_t step) {
+    if (!interrupt) interrupt.emplace();
+    interrupt->set_step(step);
+    return interrupt->signal() != 0;
+  };
+  if (!run_training(job, make_terminal(), should_stop))
+    throw CLI::RuntimeError(128 + interrupt->signal());
+}
+
 void run_train(const TrainOptions& options) {
   if (options.describe) return print(train::describe_job());
   ensure(!options.job.empty(), ErrorKind::invalid, "train: expected a job file, such as job.toml");
   const train::Job job = train::open_job(options.job, options.overrides);
-  const TrainTerminal terminal = make_terminal();
-  if (options.dry_run) return print_training_plan(job, terminal);
-  const Interrupt interrupt;
-  run_training(job, terminal, [&] { return interrupt.is_requested(); });
+  in_context(options.job.string(), [&] {
+    if (options.dry_run) return print(training_plan(job, make_terminal()));
+    train_interruptibly(job);
+  });
 }
 
 }  // namespace

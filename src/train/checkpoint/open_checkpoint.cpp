@@ -1,5 +1,6 @@
 #include "train/checkpoint/open_checkpoint.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -34,13 +35,13 @@ bool is_checkpoint_damage(const Error& error) {
   return error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::invalid;
 }
 
-std::optional<TrainCheckpoint> open_checkpoint_if_whole(const fs::path& directory,
-                                                        Verify verify) try {
+std::optional<TrainCheckpoint> open_checkpoint_if_whole(const fs::path& directory, Verify verify,
+                                                        const WarningSink& warn) try {
   return open_train_checkpoint(directory, verify);
 } catch (const Error& error) {
   if (!is_checkpoint_damage(error)) throw;
-  log(LogLevel::warning, "DAMAGED CHECKPOINT {}: {}; trying the one before it", directory.string(),
-      error.what());
+  warn(fmt::format("DAMAGED CHECKPOINT {}: {}; trying the one before it", directory.string(),
+                   error.what()));
   return std::nullopt;
 }
 
@@ -58,14 +59,17 @@ TrainCheckpoint open_train_checkpoint(const fs::path& directory, Verify verify) 
   return checkpoint;
 }
 
-std::optional<TrainCheckpoint> open_newest_checkpoint(const fs::path& checkpoints, Verify verify) {
+void log_warning(const std::string& text) { write_log(LogLevel::warning, text); }
+
+std::optional<TrainCheckpoint> open_newest_checkpoint(const fs::path& checkpoints, Verify verify,
+                                                      const WarningSink& warn) {
   const std::vector<fs::path> found = list_checkpoints(checkpoints);
   for (const fs::path& directory : found) {
-    auto checkpoint = open_checkpoint_if_whole(directory, verify);
+    auto checkpoint = open_checkpoint_if_whole(directory, verify, warn);
     if (checkpoint) return checkpoint;
   }
-  ensure(found.empty(), ErrorKind::corrupt, "{}: all {} checkpoints are damaged",
-         checkpoints.string(), found.size());
+  ensure(found.empty(), ErrorKind::corrupt, "{}: has no whole checkpoint, but {}",
+         checkpoints.string(), counted(std::ssize(found), "damaged one"));
   return std::nullopt;
 }
 

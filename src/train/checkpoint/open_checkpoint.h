@@ -4,7 +4,9 @@
 #include "train/checkpoint/manifest.h"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
 
 namespace parhelion::train {
 
@@ -27,12 +29,19 @@ struct TrainCheckpoint {
 ///         other versions.
 TrainCheckpoint open_train_checkpoint(const std::filesystem::path& directory, Verify verify);
 
-/// The newest checkpoint of a job that is whole, or none if there are none at all. Each damaged one
-/// before it is named in a warning.
+/// Hears of what goes wrong and is survived.
+using WarningSink = std::function<void(const std::string&)>;
+
+/// Writes a warning to standard error.
+void log_warning(const std::string& text);
+
+/// The newest checkpoint of a job that is whole, or none if there are none at all. `warn` hears of
+/// each damaged one before it.
 ///
 /// Errors: corrupt if there are checkpoints but none is whole; unsupported as above.
 std::optional<TrainCheckpoint> open_newest_checkpoint(const std::filesystem::path& checkpoints,
-                                                      Verify verify);
+                                                      Verify verify,
+                                                      const WarningSink& warn = log_warning);
 
 /// Its tensors, under the names of their buffers.
 ///

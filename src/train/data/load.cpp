@@ -142,9 +142,12 @@ void make_directory(const std::filesystem::path& path) {
 Documents load_documents(const DataRequest& request, const TokenRules& rules) {
   const std::vector<SourceFile> sources = open_sources(request.files, request.format);
   const std::string key = cache_key(request, sources, rules);
-  const std::filesystem::path path = request.cache / (key + ".tokens");
-  if (auto cached = open_cached(path, key, rules, request)) return std::move(*cached);
-  make_directory(request.cache);
+  const std::string name = key + ".tokens";
+  if (auto cached = open_cached(request.cache / name, key, rules, request))
+    return std::move(*cached);
+  const auto& directory = request.scratch.empty() ? request.cache : request.scratch;
+  const std::filesystem::path path = directory / name;
+  make_directory(directory);
   TokenWriter writer(path, key, std::ssize(request.files));
   tokenise_sources(request, sources, rules, writer);
   return Documents(path, key, rules.vocabulary, request.files);

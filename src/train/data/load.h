@@ -24,8 +24,9 @@ struct DataRequest {
   std::vector<std::filesystem::path> files;
   DataFormat format = DataFormat::automatic;
   OnError on_error = OnError::stop;
-  std::filesystem::path cache;                             ///< a directory; made if it is not there
-  int threads = 0;                                         ///< 0 = as many as the machine has
+  std::filesystem::path cache;         ///< a directory; made if something is written there
+  std::filesystem::path scratch = {};  ///< if not empty: a directory for what the cache lacks
+  int threads = 0;                     ///< 0 = as many as the machine has
   std::function<void(const DataProgress&)> progress = {};  ///< called between rounds; may throw
 };
 

@@ -1,11 +1,15 @@
 #include "train/loop/job_report.h"
 
+#include "base/counted.h"
 #include "ir/cost_summary.h"
 #include "ir/memory_plan.h"
 #include "train/data/batch_stream.h"
 #include "train/lr/schedule.h"
 
 #include <fmt/format.h>
+
+#include <set>
+#include <string_view>
 
 namespace parhelion::train {
 namespace {
@@ -20,6 +24,22 @@ std::int64_t& share_of(JobMemory& memory, const ir::Buffer& buffer) {
   return memory.constants;
 }
 
+/// A weight that training does not change is resident twice: its rows, which the gradient of its
+/// inputs reads, and laid out for the product of the forward pass.
+std::int64_t frozen_copy_bytes(const ir::Program& program) {
+  std::set<std::string_view> counted_names;
+  std::int64_t bytes = 0;
+  for (const ir::OpNode& node : program.ops) {
+    const auto* product = std::get_if<ir::MatMul>(&node.op);
+    if (product == nullptr || !product->transpose_b) continue;
+    const ir::BufferId id = program.at(node.inputs[1].value).buffer;
+    if (!id || program.at(id).role != ir::Role::parameter || program.at(id).trainable) continue;
+    if (counted_names.insert(program.at(id).name).second)
+      bytes += ir::byte_count(program.at(id).type);
+  }
+  return bytes;
+}
+
 void add_activations(JobMemory& memory, const ir::MemoryPlan& plan) {
   for (const ir::ArenaKind arena : {ir::ArenaKind::slot, ir::ArenaKind::transient}) {
     memory.activations += plan.peak_bytes[static_cast<std::size_t>(arena)];
@@ -32,7 +52,8 @@ std::string program_lines(const TrainingPrograms& programs, const Job& job) {
                                  programs.step.ops.size(), programs.score.ops.size());
   text += "buckets:";
   for (const Bucket& bucket : buckets_of(job.data))
-    text += fmt::format(" {} tokens in {} documents at most;", bucket.tokens, bucket.documents);
+    text += fmt::format(" {} in {} at most;", counted(bucket.tokens, "token"),
+                        counted(bucket.documents, "document"));
   text.back() = '\n';
   return text;
 }
@@ -42,7 +63,9 @@ std::string memory_lines(const JobMemory& memory) {
     return fmt::format("  {:<12}{:>10.1f} MiB\n", what, mebibytes(bytes));
   };
   std::string text = "memory\n";
-  text += line("parameters", memory.parameters) + line("gradients", memory.gradients);
+  text += line("parameters", memory.parameters);
+  if (memory.frozen_copies > 0) text += line("their copies", memory.frozen_copies);
+  text += line("gradients", memory.gradients);
   text += line("optimizer", memory.optimizer) + line("constants", memory.constants);
   text += fmt::format("  {:<12}{:>10.1f} MiB, lower bound {:.1f} MiB\n", "activations",
                       mebibytes(memory.activations), mebibytes(memory.activations_bound));
@@ -70,6 +93,7 @@ JobCost cost_job(const TrainingPrograms& programs, const Job& job) {
     const bool is_own = buffer.role == ir::Role::input || buffer.role == ir::Role::output;
     if (!is_own) share_of(result.memory, buffer) += ir::byte_count(buffer.type);
   }
+  result.memory.frozen_copies = frozen_copy_bytes(programs.step);
   add_activations(result.memory, ir::plan_memory(instance.microbatch));
   const auto count = static_cast<double>(job.data.microbatches);
   result.step_flops = count * ir::summarize_cost(instance.microbatch).total.cost.flops +
@@ -79,16 +103,15 @@ JobCost cost_job(const TrainingPrograms& programs, const Job& job) {
 }
 
 std::string describe_plan(const TrainingPrograms& programs, const Job& job,
-                          const Documents& documents, std::int64_t total_steps, double peak) {
+                          std::int64_t total_steps, double peak) {
   const JobCost cost = cost_job(programs, job);
   std::string text = program_lines(programs, job) + memory_lines(cost.memory);
   text += fmt::format(
-      "step: {} microbatch{} of up to {} tokens, {:.1f} GFLOP; at the measured matmul rate of "
+      "step: {} microbatch{} of up to {}, {:.1f} GFLOP; at the measured matmul rate of "
       "{:.1f} GFLOP/s no less than {:.2f} s\n",
       job.data.microbatches, job.data.microbatches == 1 ? "" : "es",
-      buckets_of(job.data).back().tokens, cost.step_flops / 1e9, peak / 1e9,
+      counted(buckets_of(job.data).back().tokens, "token"), cost.step_flops / 1e9, peak / 1e9,
       cost.step_flops / peak);
-  text += fmt::format("data: {}\n", describe(documents.report(), documents.files()));
   text += fmt::format("steps: {}, no less than {:.0f} s in all\n", total_steps,
                       static_cast<double>(total_steps) * cost.step_flops / peak);
   return text + schedule_lines(job, total_steps);

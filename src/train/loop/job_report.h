@@ -1,6 +1,5 @@
 #pragma once
 
-#include "train/data/documents.h"
 #include "train/loop/programs.h"
 
 #include <string>
@@ -10,13 +9,14 @@ namespace parhelion::train {
 /// Memory that a job holds, in bytes. `bound` is what no plan can be below.
 struct JobMemory {
   std::int64_t parameters = 0;
+  std::int64_t frozen_copies = 0;  ///< of weights under adapters, laid out for products
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
   std::int64_t constants = 0;
   std::int64_t activations = 0;  ///< of the largest bucket
   std::int64_t activations_bound = 0;
   std::int64_t total() const {
-    return parameters + gradients + optimizer + constants + activations;
+    return parameters + frozen_copies + gradients + optimizer + constants + activations;
   }
 };
 
@@ -31,10 +31,10 @@ struct JobCost {
 JobCost cost_job(const TrainingPrograms& programs, const Job& job);
 
 /// What `parhelion train --dry-run` prints: programs, memory by kind, work and estimated time of a
-/// step, data and schedule.
+/// step, and schedule.
 ///
 /// Units: peak in FLOP per second, as measure_matmul_peak gives it
 std::string describe_plan(const TrainingPrograms& programs, const Job& job,
-                          const Documents& documents, std::int64_t total_steps, double peak);
+                          std::int64_t total_steps, double peak);
 
 }  // namespace parhelion::train

@@ -96,7 +96,7 @@ TEST_F(OpenCheckpointTest, NamesEachFileThatIsCutShortAnywhere) {
       put(path / name, whole.substr(0, length));
       EXPECT_THAT(problem(path, Verify::sizes), HasSubstr(name)) << length;
       EXPECT_THAT([&] { open_newest_checkpoint(directory_, Verify::sizes); },
-                  ThrowsMessage<Error>(HasSubstr("all 1 checkpoints are damaged")));
+                  ThrowsMessage<Error>(HasSubstr("has no whole checkpoint, but 1 damaged one")));
     }
     put(path / name, whole);
   }
@@ -150,8 +150,9 @@ TEST_F(OpenCheckpointTest, FallsBackToTheNewestThatIsWhole) {
   EXPECT_THAT(warning, HasSubstr("step-00000003/optimizer.safetensors: is missing"));
   damage(checkpoint(2) / "manifest.json", 30);
   damage(checkpoint(1) / "manifest.json", 30);
-  EXPECT_THAT([&] { newest_step(); },
-              ThrowsMessage<Error>(directory_.string() + ": all 4 checkpoints are damaged"));
+  EXPECT_THAT(
+      [&] { newest_step(); },
+      ThrowsMessage<Error>(directory_.string() + ": has no whole checkpoint, but 4 damaged ones"));
 }
 
 TEST_F(OpenCheckpointTest, DoesNotPassOverACheckpointOfAnotherVersion) {

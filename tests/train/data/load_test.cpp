@@ -70,6 +70,18 @@ TEST_F(LoadTest, GivesTheSameOnAnyNumberOfThreads) {
             read_file(directory_ / "cache" / (documents.key() + ".tokens")));
 }
 
+TEST_F(LoadTest, WritesToScratchWhatTheCacheLacks) {
+  DataRequest asked = request({put("a.txt", "abc")});
+  asked.cache = directory_ / "untouched";
+  asked.scratch = directory_ / "scratch";
+  const std::string key = load_documents(asked, byte_rules()).key();
+  EXPECT_FALSE(std::filesystem::exists(asked.cache));
+  EXPECT_TRUE(std::filesystem::exists(asked.scratch / (key + ".tokens")));
+  std::filesystem::rename(asked.scratch, asked.cache);
+  load_documents(asked, byte_rules());
+  EXPECT_FALSE(std::filesystem::exists(asked.scratch));
+}
+
 TEST_F(LoadTest, ReportsProgress) {
   const std::string text(5 << 20, 'a');
   DataRequest asked = request({put("a.txt", text), put("b.txt", text), put("c.txt", "c")});
