@@ -15,9 +15,12 @@ set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit 13 REQUIRED)
-find_path(CUDNN_INCLUDE cudnn.h HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
-find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
-find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h HINTS ${PROJECT_SOURCE_DIR}/build/gpu-headers/include REQUIRED)
+set(gpu_headers ${PROJECT_SOURCE_DIR}/build/gpu-headers)  # tools/fetch-gpu-headers
+find_path(CUDNN_INCLUDE cudnn.h REQUIRED
+  HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS} ${gpu_headers}/nvidia/cudnn/include)
+find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 REQUIRED
+  HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR} ${gpu_headers}/nvidia/cudnn/lib)
+find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h REQUIRED HINTS ${gpu_headers}/include)
 add_library(parhelion_cuda_libraries INTERFACE)
 target_include_directories(parhelion_cuda_libraries SYSTEM INTERFACE
   ${CUDNN_INCLUDE} ${CUDNN_FRONTEND_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})

@@ -24,7 +24,7 @@ struct CudaOptions {
   int ordinal = 0;
   Numerics numerics = Numerics::exact;
   bool tf32 = false;                 ///< f32 products may be rounded to TF32
-  std::filesystem::path plan_cache;  ///< where library plans are kept; empty: nowhere
+  std::filesystem::path plan_cache = {};  ///< where library plans are kept; empty: nowhere
   MemoryChecks checks = MemoryChecks::off;
 };
 

@@ -2,11 +2,14 @@
 
 #include "base/error.h"
 #include "exec/cuda/choose.h"
+#include "exec/cuda/kernels/delay.h"
 
 #include <cmath>
 
 namespace parhelion::exec::cuda {
 namespace {
+
+constexpr int kProfileDelayMilliseconds = 5;  // what the host needs to enqueue a step ahead
 
 /// The kernel of a choice.
 std::unique_ptr<Kernel> plan_kernel(const Choice& choice, const Device& device) {
@@ -129,6 +132,7 @@ std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
   inputs_.copy_to_device(stream_);
   std::vector<Event> marks;
   for (std::size_t i = 0; i <= steps_.size(); ++i) marks.push_back(make_timer());
+  delay(kProfileDelayMilliseconds, stream_);
   check(cudaEventRecord(marks.front().get(), stream_), "cudaEventRecord");
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     steps_[i].kernel->launch(args_of(steps_[i]));

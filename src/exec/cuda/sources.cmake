@@ -41,6 +41,7 @@ set(exec_cuda_alone
   cuda/kernels/attention_plain.cu
   cuda/kernels/attention_plain_grad.cu
   cuda/kernels/clear.cu
+  cuda/kernels/delay.cu
   cuda/kernels/dropout.cu
   cuda/kernels/elementwise.cu
   cuda/kernels/embedding.cu

@@ -36,12 +36,13 @@ void expect_equal_part(const MakeExecutor& make, const Outcome& whole, const Par
 
 }  // namespace
 
-void expect_reference(const MakeExecutor& make, const Case& test) {
+void expect_reference(const MakeExecutor& make, const Case& test, double slack) {
   SCOPED_TRACE(test.name);
   const std::vector<Wide> expected = evaluate(test.op, test.inputs);
   const Outcome outcome = run_case(make, test);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double bound = bound_of(test, expected[i].kind());
+    const ir::Kind kind = expected[i].kind();
+    const double bound = bound_of(test, kind) + (kind == ir::Kind::bf16 ? slack : 0);
     EXPECT_TRUE(is_near(outcome.outputs[i], expected[i], bound))
         << "output " << i << " of kernel " << outcome.kernel;
   }

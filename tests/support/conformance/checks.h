@@ -6,7 +6,9 @@ namespace parhelion::test {
 
 /// Expects outputs within the tolerance table of the float64 reference. Weights may also be
 /// parameters, frozen or trained, with the same bits.
-void expect_reference(const MakeExecutor& make, const Case& test);
+///
+/// `slack` is added to the table where a library rounds more often than the family's specification.
+void expect_reference(const MakeExecutor& make, const Case& test, double slack = 0);
 
 /// Expects the same bits and numerics from two kinds of executor.
 void expect_same_bits(const MakeExecutor& make, const MakeExecutor& other, const Case& test);

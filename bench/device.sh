@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The CUDA executor on a GPU machine, in one call: checks it against the float64 references, then times it.
+#
+#   bench/device.sh bundle           builds, and gathers programs with the libraries they need in build/device
+#   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
+#
+# Parts: check (conformance), train, decode, peer-train, peer-decode. A machine with every package of the README
+# needs no bundle from elsewhere: `bundle`, then `run`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bundle=build/device
+programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step)
+
+# Libraries that a bare GPU machine lacks: all but those of the compiler, the driver and CUDA.
+copy_libraries() {
+  ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' |
+    grep -v -E '/(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|libgomp|libcuda|libcudart|libcublas.*|libcudnn.*|libnvrtc.*|ld-linux.*)\.so' |
+    xargs -r cp -Lu -t "$bundle/lib"
+}
+
+make_bundle() {
+  tools/fetch-gpu-headers
+  cmake --preset cuda > /dev/null
+  cmake --build build/cuda --target "${programs[@]##*/}"
+  rm -rf "$bundle" && mkdir -p "$bundle/lib"
+  for program in "${programs[@]}"; do
+    strip -o "$bundle/${program##*/}" "build/cuda/$program"
+    copy_libraries "build/cuda/$program"
+  done
+  du -sh "$bundle"
+}
+
+# cuDNN 9.19 or later may be that of a Python package.
+cudnn_folder() {
+  python3 -c 'import nvidia.cudnn, pathlib; print(pathlib.Path(list(nvidia.cudnn.__path__)[0]) / "lib")' 2> /dev/null || true
+}
+
+step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; "$@"; }
+
+run_check() { step "$bundle/exec_gpu_test" --gtest_brief=1; }
+run_train() {
+  for shape in "4 4096 cuda" "8 4096 cuda" "8 4096 cuda:fast"; do
+    read -r batch tokens device <<< "$shape"
+    step "$bundle/bench_train_step" "$batch" "$tokens" bf16 "$device" 5 bench/qwen3_0_6b.json
+  done
+  step "$bundle/bench_train_step" 4 4096 bf16 cuda 5 bench/qwen3_1_7b.json
+}
+run_decode() {
+  local numerics
+  for numerics in exact invariant fast; do
+    step "$bundle/parhelion" bench bench/qwen3_0_6b.json --random --device cuda --numerics "$numerics" \
+      --batch 1,64,256 --context 128,1024 --prompt 512,4096
+  done
+}
+run_peer_train() { step python3 bench/gpu_train_peer.py bench/qwen3_0_6b.json 8 4096; }
+run_peer_decode() { step python3 bench/gpu_decode_peer.py bench/qwen3_0_6b.json; }
+
+run_parts() {
+  LD_LIBRARY_PATH="$PWD/$bundle/lib:$(cudnn_folder):/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}"
+  export LD_LIBRARY_PATH
+  nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
+  local parts=("$@")
+  ((${#parts[@]} > 0)) || parts=(check train decode peer-train peer-decode)
+  for part in "${parts[@]}"; do "run_${part//-/_}"; done
+}
+
+case "${1:-}" in
+  bundle) make_bundle ;;
+  run) shift && run_parts "$@" ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 2 ;;
+esac
