@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   parhelion::app::add_score(app);
   parhelion::app::add_tokenize(app);
   parhelion::app::add_explain(app);
+  parhelion::app::add_bench(app);
   parhelion::app::add_export(app);
   parhelion::app::add_train(app);
   try {

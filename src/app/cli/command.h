@@ -21,6 +21,7 @@ void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_export(CLI::App& app);
 void add_train(CLI::App& app);
 

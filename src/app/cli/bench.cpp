@@ -1,0 +1,121 @@
+#include "app/cli/command.h"
+#include "app/model_files.h"
+#include "app/serving_bench.h"
+#include "app/weights.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "model/recipes/registry.h"
+#include "train/loop/initial_weights.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace parhelion::app {
+namespace {
+
+constexpr double kDrawnDeviation = 0.02;
+
+struct BenchOptions {
+  RunOptions run;
+  ServingBench bench{.batches = {1, 8}, .contexts = {128, 1024}, .prompts = {512}};
+  bool draws_weights = false;
+  bool json = false;
+};
+
+Json as_json(const ServingTime& time, double copy) {
+  return Json::Object{{"phase", time.phase},
+                      {"rows", time.rows},
+                      {"context", time.context_tokens},
+                      {"step_seconds", time.step_seconds},
+                      {"device_seconds", time.device_seconds},
+                      {"tokens_per_second", time.tokens_per_second},
+                      {"floor_seconds", time.floor_bytes / copy},
+                      {"share", time.floor_bytes / copy / time.step_seconds}};
+}
+
+std::string print_times(const std::vector<ServingTime>& times, double copy) {
+  std::string text =
+      fmt::format("{:<8} {:>5} {:>8} {:>10} {:>10} {:>12} {:>10} {:>7}\n", "phase", "rows",
+                  "context", "ms/step", "device ms", "tokens/s", "floor ms", "share");
+  for (const ServingTime& time : times) {
+    const double floor = time.floor_bytes / copy;
+    text += fmt::format("{:<8} {:>5} {:>8} {:>10.4f} {:>10.4f} {:>12.1f} {:>10.4f} {:>6.1f}%\n",
+                        time.phase, time.rows, time.context_tokens, time.step_seconds * 1e3,
+                        time.device_seconds * 1e3, time.tokens_per_second, floor * 1e3,
+                        100 * floor / time.step_seconds);
+    for (const auto& [kernel, seconds] : time.family_seconds)
+      text += fmt::format("    {:<32} {:>10.4f} ms\n", kernel, seconds * 1e3);
+  }
+  return text;
+}
+
+/// A model of drawn weights needs its configuration alone.
+model::Model model_of_config(const std::filesystem::path& path) {
+  const std::filesystem::path file =
+      std::filesystem::is_directory(path) ? path / "config.json" : path;
+  const Json config = parse_json(read_file(file), file.string());
+  return model::find_recipe(config).from_config(config);
+}
+
+std::vector<ServingTime> time_model(BenchOptions& options, exec::Executor& executor) {
+  if (options.draws_weights) {
+    options.bench.kind = options.run.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
+    return time_serving(model_of_config(options.run.model), options.bench, executor, [&] {
+      train::initialise_weights(executor.parameters(), kDrawnDeviation, 1, executor);
+    });
+  }
+  const model::OpenedModel opened =
+      open_with_adapter(resolve_model(options.run.model), options.run.adapter);
+  options.bench.kind = kind_of(options.run, opened);
+  return time_serving(opened.model, options.bench, executor,
+                      [&] { upload_weights(opened, options.bench.kind, executor); });
+}
+
+void run_bench(BenchOptions& options) {
+  const auto executor = make_executor(options.run.executor);
+  const double copy = measure_copy_bandwidth(*executor);
+  const std::vector<ServingTime> times = time_model(options, *executor);
+  if (!options.json) {
+    print(fmt::format("device: {}; copies {:.1f} GB/s\n{}", executor->describe(), copy / 1e9,
+                      print_times(times, copy)));
+    return;
+  }
+  Json::Array lines;
+  for (const ServingTime& time : times) lines.push_back(as_json(time, copy));
+  print(write_json(Json::Object{{"device", executor->describe()},
+                                {"copy_bytes_per_second", copy},
+                                {"times", std::move(lines)}}) +
+        "\n");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Time prefill and decode of a model beside the time that its bytes alone take");
+  add_run_options(*command, options->run);
+  command->add_option("--batch", options->bench.batches, "rows that decode at once")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--context", options->bench.contexts, "tokens that each row has")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--prompt", options->bench.prompts, "tokens of a prompt read in one step")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--steps", options->bench.steps, "steps to time, of each shape")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_flag("--random", options->draws_weights,
+                    "draw the weights: MODEL is a config.json or a directory with one");
+  command->add_flag("--profile", options->bench.profile, "time the kernels of a step too");
+  command->add_flag("--json", options->json, "write one JSON object");
+  command->callback([options] { run_bench(*options); });
+}
+
+}  // namespace parhelion::app
