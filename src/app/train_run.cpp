@@ -112,6 +112,16 @@ void write_job_file(const train::Job& job, const train::RunPaths& paths) {
   file.commit();
 }
 
+/// What a run goes on from; a warning stands in its log too.
+std::optional<train::TrainCheckpoint> open_last_checkpoint(const train::RunPaths& paths,
+                                                           train::Reporter& reporter) {
+  const auto warn = [&](const std::string& warning) {
+    train::log_warning(warning);
+    reporter.write_to_log("warning: " + warning);
+  };
+  return train::open_newest_checkpoint(paths.checkpoints, train::Verify::contents, warn);
+}
+
 /// Runs the steps; an error that ends them stands in the run's log too.
 bool train_logging_errors(train::Trainer& trainer,
                           const std::function<bool(std::int64_t)>& should_stop,
@@ -160,12 +170,7 @@ bool run_training(const train::Job& job, const TrainTerminal& terminal,
                                                    *prepared.executor);
     trainer.set_generation([&] { return generation->run(); });
   }
-  const auto warn = [&](const std::string& warning) {
-    train::log_warning(warning);
-    reporter.write_to_log("warning: " + warning);
-  };
-  const auto checkpoint =
-      train::open_newest_checkpoint(directory.paths().checkpoints, train::Verify::contents, warn);
+  const auto checkpoint = open_last_checkpoint(directory.paths(), reporter);
   // A checkpoint of adapters does not have the weights under them.
   if (!checkpoint || job.lora) {
     upload_first_weights(prepared.model, job,
