@@ -4,12 +4,12 @@
 #   bench/device.sh bundle           builds, and gathers programs with the libraries they need in build/device
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
-# Parts: check (conformance), train, decode, peer-train, peer-decode. A machine with every package of the README
-# needs no bundle from elsewhere: `bundle`, then `run`.
+# Parts: check (conformance), attention, train, decode, peer-train, peer-decode. A machine with every package of
+# the README needs no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
-programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step)
+programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step bench/bench_gpu_attention)
 
 # Libraries that a bare GPU machine lacks: all but those of the compiler, the driver and CUDA.
 copy_libraries() {
@@ -38,6 +38,7 @@ cudnn_folder() {
 step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; "$@"; }
 
 run_check() { step "$bundle/exec_gpu_test" --gtest_brief=1; }
+run_attention() { step "$bundle/bench_gpu_attention"; }
 run_train() {
   for shape in "4 4096 cuda" "8 4096 cuda" "8 4096 cuda:fast"; do
     read -r batch tokens device <<< "$shape"
@@ -60,7 +61,7 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check train decode peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check attention train decode peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 
