@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,8 +170,9 @@ TEST_F(TrainCommand, NamesJobAndKeyOfWhatIsWrong) {
   for (const auto& [arguments, message] : {
            std::pair{std::string("--set data.epochs=1"),
                      job + ": schedule.steps is 4, but the data give 1 step; "},
-           {"--set \"data.files=['none']\"", job + ": data.files: " + none + ": cannot open"},
-           {"--set model.path=none", job + ": model.path: " + none + ": is missing"},
+           {"--set \"data.files=['none']\"",
+            fmt::format("{}: data.files: {}: cannot open", job, none)},
+           {"--set model.path=none", fmt::format("{}: model.path: {}: is missing", job, none)},
            {"--set data.sequence_tokens=1024",
             job + ": data.sequence_tokens is 1024, but the model's max_position_embeddings is 512"},
        }) {

@@ -75,8 +75,16 @@ void check_buckets(const DataSettings& data, Problems& problems) {
   expect_at_least(1, "data.buckets.0", buckets.front(), problems);
 }
 
+void check_weights(const std::vector<double>& weights, std::size_t files, Problems& problems) {
+  problems.expect(weights.size() == files, "data.weights has {} numbers for {} data.files",
+                  weights.size(), files);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    expect_not_negative(fmt::format("data.weights.{}", i), weights[i], problems);
+}
+
 void check_data(const DataSettings& data, Problems& problems) {
   problems.expect(!data.files.empty(), "data.files is empty, expected one file or more");
+  if (data.weights) check_weights(*data.weights, data.files.size(), problems);
   expect_at_least(2, "data.sequence_tokens", data.sequence_tokens, problems);
   problems.expect(data.microbatch_tokens >= data.sequence_tokens,
                   "data.microbatch_tokens is {}, expected at least data.sequence_tokens, {}",

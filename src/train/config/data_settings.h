@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -52,6 +53,7 @@ constexpr auto choices(const LongDocuments*) {
 /// Table `[data]`: documents, and how they become microbatches.
 struct DataSettings {
   std::vector<std::filesystem::path> files;
+  std::optional<std::vector<double>> weights;
   DataFormat format = DataFormat::automatic;
   OnError on_error = OnError::stop;
   std::int64_t sequence_tokens = 0;
@@ -73,6 +75,9 @@ constexpr auto settings(const DataSettings*) {
                        "documents to train on: text files, and JSONL files whose rows have `text`, "
                        "`prompt` and `completion` (loss on the completion), or `messages` (loss on "
                        "the assistant's turns)"),
+      setting("weights", &DataSettings::weights,
+              "how many times an epoch passes over the documents of each of `files`, such as "
+              "[1, 0.25]; what a fraction leaves out comes in the next epochs. Absent, each once"),
       setting("format", &DataSettings::format,
               "how files are read; `auto` takes names that end in `.jsonl` as JSONL and all others "
               "as text, one document a file"),

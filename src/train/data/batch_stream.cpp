@@ -1,6 +1,7 @@
 #include "train/data/batch_stream.h"
 
 #include "base/error.h"
+#include "train/data/mixture.h"
 
 #include <algorithm>
 #include <utility>
@@ -64,8 +65,8 @@ BatchStream::BatchStream(std::shared_ptr<const Documents> documents, const DataS
   for (std::int64_t i = 0; i < documents_->count(); ++i) {
     lengths_.push_back(documents_->length(i));
   }
+  ensure(!lengths_.empty(), ErrorKind::invalid, "data: there is no document");
   plan_ = plan_epoch(0);
-  ensure(plan_.count() > 0, ErrorKind::invalid, "data: there is no document");
 }
 
 std::optional<Pack> BatchStream::next() {
@@ -102,7 +103,17 @@ std::optional<std::int64_t> BatchStream::total_steps() const {
 }
 
 PackPlan BatchStream::plan_epoch(std::int64_t epoch) const {
-  return plan_packs(lengths_, settings_, seed_, epoch);
+  if (!settings_.weights) return plan_packs(lengths_, settings_, seed_, epoch);
+  const std::vector<std::int64_t> visited = mixed_documents(
+      documents_->file_documents(), *settings_.weights, settings_.shuffle, seed_, epoch);
+  ensure(!visited.empty(), ErrorKind::invalid,
+         "data: epoch {} has no document, expected greater data.weights", epoch);
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(visited.size());
+  for (const std::int64_t document : visited) lengths.push_back(documents_->length(document));
+  PackPlan plan = plan_packs(lengths, settings_, seed_, epoch);
+  plan.rename(visited);
+  return plan;
 }
 
 Microbatch BatchStream::next_microbatch() {

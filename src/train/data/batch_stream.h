@@ -34,7 +34,8 @@ struct Pack {
 /// Threads: one at a time.
 class BatchStream {
  public:
-  /// Errors: invalid as of check_lengths, or if there are no documents.
+  /// Errors: invalid as of check_lengths, or if there are no documents, also where weights leave an
+  ///         epoch none.
   BatchStream(std::shared_ptr<const Documents> documents, const DataSettings& settings,
               std::uint64_t seed);
 

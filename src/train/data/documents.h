@@ -38,6 +38,8 @@ class Documents {
     const std::uint64_t at = begin(document) + static_cast<std::uint64_t>(token);
     return (view_.learnt[at / 8] >> (at % 8) & std::byte{1}) != std::byte{0};
   }
+  /// How many of them are from each file; those of one file are in a row.
+  std::span<const std::int64_t> file_documents() const { return view_.file_documents; }
   /// Where a document comes from, such as `chats.jsonl:17`.
   std::string where(std::int64_t document) const;
 

@@ -136,6 +136,10 @@ void PackPlan::reorder(std::span<const std::int64_t> order) {
   microbatches_ = std::move(ordered);
 }
 
+void PackPlan::rename(std::span<const std::int64_t> documents) {
+  for (Piece& piece : pieces_) piece.document = documents[static_cast<std::size_t>(piece.document)];
+}
+
 PackPlan plan_packs(std::span<const std::int64_t> lengths, const DataSettings& settings,
                     std::uint64_t seed, std::int64_t epoch) {
   const auto order_of = [&](std::int64_t count, Shuffled what) {

@@ -26,6 +26,8 @@ class PackPlan {
   void add(const Piece& piece);
   /// Visits microbatches in another order, of their numbers.
   void reorder(std::span<const std::int64_t> order);
+  /// Puts documents[i] in the place of document i.
+  void rename(std::span<const std::int64_t> documents);
 
  private:
   struct Pieces {

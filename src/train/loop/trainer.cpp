@@ -178,6 +178,7 @@ ScoreResult Trainer::score_held_out() {
   ScoreResult sum;
   if (!parts_.held_out) return sum;
   DataSettings settings = parts_.job.data;
+  settings.weights.reset();
   settings.shuffle = false;
   settings.epochs = 1;
   settings.microbatches = 1;

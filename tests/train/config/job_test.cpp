@@ -163,6 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
     Data, JobCheck,
     testing::ValuesIn(std::vector<WrongJob>{
         {{"data.files=[]"}, "data.files is empty, expected one file or more"},
+        {{"data.weights=[1, 2]"}, "data.weights has 2 numbers for 1 data.files"},
+        {{"data.weights=[-1]"}, "data.weights.0 is -1, expected a number of at least 0"},
         {{"data.sequence_tokens=1"}, "data.sequence_tokens is 1, expected at least 2"},
         {{"data.microbatch_tokens=7"},
          "data.microbatch_tokens is 7, expected at least data.sequence_tokens, 8"},

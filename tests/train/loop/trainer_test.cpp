@@ -14,7 +14,6 @@ namespace parhelion::train {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -198,6 +197,16 @@ TEST_F(TrainerTest, EvaluatesHeldOutDataAndGeneratesFromTheWeightsOfTheStep) {
   EXPECT_LT(evaluated[1].loss, evaluated[0].loss);
   EXPECT_LT(evaluated[2].loss, evaluated[1].loss);
   EXPECT_EQ(evaluated[2].texts[0].text, "6");
+}
+
+TEST_F(TrainerTest, EvaluatesHeldOutDataOnceWhateverTheWeights) {
+  Job job = tiny_job();
+  job.data.weights = {{2.0}};
+  job.evaluation = EvaluationSettings{};
+  job.evaluation->every = 6;
+  TinyRun run(job, documents(), store("run"));
+  run.run();
+  EXPECT_EQ(run.events_of<Evaluated>().back().tokens, 210.0);
 }
 
 TEST_F(TrainerTest, EvaluatesNothingBeforeItGoesOn) {
