@@ -48,6 +48,13 @@ TEST(LengthClasses, CoverEveryLengthWithRoomForAllItsDocuments) {
   }
 }
 
+TEST(SlotChoices, ReachTheWholeInStepsOfEight) {
+  EXPECT_EQ(cuda::slot_choices(16), std::vector<std::int64_t>{16});
+  EXPECT_EQ(cuda::slot_choices(31), (std::vector<std::int64_t>{4, 31}));
+  EXPECT_EQ(cuda::slot_choices(512), (std::vector<std::int64_t>{8, 64, 512}));
+  EXPECT_EQ(std::ssize(cuda::slot_choices(std::int64_t{1} << 30)), cuda::kMostSlotChoices);
+}
+
 test::MakeExecutor exact_cuda() {
   return [] { return make_cuda_executor({.numerics = Numerics::exact, .plan_cache = {}}); };
 }
@@ -94,6 +101,22 @@ TEST(CudaAttention, AgreesWithTheReferenceOnManyDocumentsOfMixedLengths) {
   test::expect_reference(exact_cuda(), packed);
   test::expect_reference(exact_cuda(), gradient_case(packed));
   test::expect_same_bits(exact_cuda(), exact_cuda(), gradient_case(packed));
+}
+
+/// Capacities at which all go at once, a switch chooses slots, and documents are parted by length.
+TEST(CudaAttention, HasTheSameBitsAtAnyCapacityOfDocuments) {
+  const test::Case packed = packed_case({2, 1, 64}, {1024, 700, 0, 130, 5}, 1024);
+  for (test::Case each : {packed, gradient_case(packed)}) {
+    const test::Outcome few = test::run_case(exact_cuda(), each);
+    for (const std::size_t capacity : {32u, 512u}) {
+      std::vector<double>& indptr = each.inputs.back().values;
+      indptr.resize(capacity + 1, indptr.back());
+      each.inputs.back().type.shape[0] = static_cast<std::int64_t>(capacity) + 1;
+      const test::Outcome many = test::run_case(exact_cuda(), each);
+      for (std::size_t i = 0; i < few.outputs.size(); ++i)
+        EXPECT_EQ(few.outputs[i].values, many.outputs[i].values) << capacity << ", output " << i;
+    }
+  }
 }
 
 /// One row a count of new tokens, which are the last of the first `kv_length` tokens of the

@@ -54,6 +54,7 @@ struct Kernel {
   /// Enqueues the work. It is captured into a graph: no allocation, no synchronisation.
   virtual void launch(const LaunchArgs& args) = 0;
   std::int64_t workspace_bytes = 0;
+  bool needs_capture = false;  ///< `launch` only where the stream is being captured
 };
 
 /// A kernel that is one callable.

@@ -35,7 +35,8 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
   arenas_.transient.reserve(peak(ir::ArenaKind::transient));
   plan_ops(weights, device);
   for (const Step& step : steps_) step.kernel->bind(args_of(step));
-  capture();
+  graph_ = capture(steps_);
+  check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
 }
 
 void CudaPlan::plan_ops(Weights weights, const Device& device) {
@@ -83,12 +84,12 @@ LaunchArgs CudaPlan::args_of(const Step& step) const {
           .stream = stream_};
 }
 
-void CudaPlan::capture() {
+GraphExec CudaPlan::capture(std::span<const Step> steps) const {
   // Relaxed: a kernel's code may be loaded at its first launch.
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
   cudaGraph_t captured = nullptr;
   try {
-    for (const Step& step : steps_) step.kernel->launch(args_of(step));
+    for (const Step& step : steps) step.kernel->launch(args_of(step));
   } catch (...) {
     cudaStreamEndCapture(stream_, &captured);
     const Graph discarded(captured);
@@ -98,8 +99,7 @@ void CudaPlan::capture() {
   const Graph graph(captured);
   cudaGraphExec_t executable = nullptr;
   check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
-  graph_ = GraphExec(executable);
-  check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
+  return GraphExec(executable);
 }
 
 std::span<std::byte> CudaPlan::host(std::string_view name) {
@@ -132,10 +132,20 @@ std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
   inputs_.copy_to_device(stream_);
   std::vector<Event> marks;
   for (std::size_t i = 0; i <= steps_.size(); ++i) marks.push_back(make_timer());
+  std::vector<GraphExec> graphs(steps_.size());
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].kernel->needs_capture) continue;
+    graphs[i] = capture(std::span(steps_).subspan(i, 1));
+    check(cudaGraphUpload(graphs[i].get(), stream_), "cudaGraphUpload");
+  }
   delay(kProfileDelayMilliseconds, stream_);
   check(cudaEventRecord(marks.front().get(), stream_), "cudaEventRecord");
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    steps_[i].kernel->launch(args_of(steps_[i]));
+    if (graphs[i]) {
+      check(cudaGraphLaunch(graphs[i].get(), stream_), "cudaGraphLaunch");
+    } else {
+      steps_[i].kernel->launch(args_of(steps_[i]));
+    }
     check(cudaEventRecord(marks[i + 1].get(), stream_), "cudaEventRecord");
   }
   outputs_.copy_to_host(stream_);

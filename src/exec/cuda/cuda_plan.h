@@ -47,7 +47,7 @@ class CudaPlan final : public Plan {
   void add_addresses(Step& step);
   std::byte* address(ir::ValueId value);
   LaunchArgs args_of(const Step& step) const;
-  void capture();
+  GraphExec capture(std::span<const Step> steps) const;
   void check_parameters();
 
   ir::Program instance_;

@@ -28,6 +28,11 @@ cublasLtHandle_t Libraries::cublas_lt() {
   return cublas_lt_;
 }
 
+cudaStream_t Libraries::body_stream() {
+  if (!body_stream_) body_stream_ = make_stream();
+  return body_stream_.get();
+}
+
 ProductChoices& Libraries::product_choices() {
   if (product_choices_ == nullptr) product_choices_ = std::make_unique<ProductChoices>();
   return *product_choices_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "exec/cuda/handles.h"
+
 #include <cublasLt.h>
 #include <filesystem>
 #include <memory>
@@ -32,11 +34,14 @@ class Libraries {
   ///
   /// Errors: as cudnn.
   AttentionPlans& attention_plans(std::string_view gpu);
+  /// Lent to what captures a graph within a graph.
+  cudaStream_t body_stream();
   /// Empty: plans are kept nowhere.
   const std::filesystem::path& plan_cache() const { return plan_cache_; }
 
  private:
   std::filesystem::path plan_cache_;
+  Stream body_stream_;
   cublasLtHandle_t cublas_lt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
   std::unique_ptr<ProductChoices> product_choices_;

@@ -8,6 +8,7 @@ set(exec_cuda_sources
   cuda/cuda_plan.cpp
   cuda/cudnn/attention_plans.cpp
   cuda/driver.cpp
+  cuda/graph_switch.cpp
   cuda/handles.cpp
   cuda/host_block.cpp
   cuda/libraries.cpp
@@ -21,6 +22,7 @@ set(exec_cuda_sources
   cuda/ops/gemv.cpp
   cuda/ops/length_classes.cpp
   cuda/ops/mat_mul.cpp
+  cuda/ops/packed_attention.cpp
   cuda/ops/paged_attention.cpp
   cuda/ops/reduce.cpp
   cuda/ops/rms_norm.cpp

@@ -56,6 +56,14 @@ __device__ void write_slot(const DocumentLayout& layout, const DocumentSlots& sl
   slots.lse_offsets[slot] = begin * layout.lse_token;
 }
 
+/// Which call takes `used` documents; `choices` where none is needed.
+__device__ unsigned choice_of(const DocumentSlots& slots, std::int64_t used) {
+  if (used == 0) return static_cast<unsigned>(slots.choices);
+  int choice = 0;
+  while (choice + 1 < slots.choices && slots.choice_slots[choice] < used) ++choice;
+  return static_cast<unsigned>(choice);
+}
+
 /// One block a class, whose documents keep their order; the others zero the tail.
 __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(DocumentLayout layout) {
   if (static_cast<int>(blockIdx.x) >= layout.classes) {
@@ -88,7 +96,9 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(Docum
     if (slot < slots.slots) slots.lengths[slot] = 0;
     write_slot(layout, slots, slot, end);
   }
-  if (used > slots.slots && threadIdx.x == 0) write_slot(layout, slots, slots.slots, end);
+  if (threadIdx.x != 0) return;
+  if (used > slots.slots) write_slot(layout, slots, slots.slots, end);
+  if (slots.choices > 0) cudaGraphSetConditional(slots.condition, choice_of(slots, used));
 }
 
 /// A token where zeros may be written: behind the last, or the first of a row with several. With

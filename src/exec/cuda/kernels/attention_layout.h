@@ -14,6 +14,9 @@ struct TailRows {
   std::int64_t row_bytes[3] = {};  ///< multiples of 2
 };
 
+inline constexpr int kMostDocumentClasses = 12;
+inline constexpr int kMostDocumentChoices = 6;
+
 /// Documents of (shortest, longest] tokens that one call of a library takes, as its slots.
 struct DocumentSlots {
   std::int64_t slots = 0;
@@ -23,9 +26,11 @@ struct DocumentSlots {
   std::int32_t* query_offsets = nullptr;  ///< [slots + 1], elements of q
   std::int32_t* key_offsets = nullptr;    ///< [slots + 1], elements of k
   std::int32_t* lse_offsets = nullptr;    ///< [slots + 1], elements of lse
+  int choices = 0;  ///< numbers of slots for which there is a call; 0: one call
+  std::int64_t choice_slots[kMostDocumentChoices] = {};  ///< ascending
+  cudaGraphConditionalHandle condition = 0;  ///< gets the first choice that holds the documents,
+                                             ///< and `choices` where there is none
 };
-
-inline constexpr int kMostDocumentClasses = 12;
 
 /// The slots of packed documents by length: every document of a token is in one class.
 struct DocumentLayout {

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace parhelion::exec::cuda {
+namespace {
+
+constexpr std::int64_t kFewSlots = 16;  // idle ones among them take no time worth a graph
+constexpr std::int64_t kSlotStep = 8;
+
+}  // namespace
 
 std::vector<LengthClass> length_classes(std::int64_t tokens, std::int64_t documents,
                                         std::int64_t longest, std::int64_t least) {
@@ -24,6 +30,14 @@ std::vector<LengthClass> length_classes(std::int64_t tokens, std::int64_t docume
     if (next == 0) return classes;
     most = next;
   }
+}
+
+std::vector<std::int64_t> slot_choices(std::int64_t slots) {
+  std::vector<std::int64_t> choices = {slots};
+  while (choices.back() > kFewSlots && std::ssize(choices) < kMostSlotChoices)
+    choices.push_back((choices.back() + kSlotStep - 1) / kSlotStep);
+  std::ranges::reverse(choices);
+  return choices;
 }
 
 }  // namespace parhelion::exec::cuda

@@ -8,6 +8,9 @@ namespace parhelion::exec::cuda {
 /// Most classes that `length_classes` gives.
 inline constexpr int kMostLengthClasses = 12;
 
+/// Most numbers that `slot_choices` gives.
+inline constexpr int kMostSlotChoices = 6;
+
 /// Lengths of documents, (shortest, longest], that one call takes in `slots` slots.
 struct LengthClass {
   std::int64_t slots = 0;
@@ -21,5 +24,9 @@ struct LengthClass {
 /// Longest first; documents within a class are as many as can be.
 std::vector<LengthClass> length_classes(std::int64_t tokens, std::int64_t documents,
                                         std::int64_t longest, std::int64_t least);
+
+/// Ascending numbers of slots up to `slots`, of which a run takes the first that hold its
+/// documents: a library spends time on idle slots.
+std::vector<std::int64_t> slot_choices(std::int64_t slots);
 
 }  // namespace parhelion::exec::cuda
