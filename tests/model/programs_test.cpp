@@ -59,9 +59,9 @@ TEST(TrainProgram, NamesParametersLikeHuggingFace) {
       names_of(program, ir::Role::parameter),
       ElementsAre("model.embed_tokens.weight", layer + "input_layernorm.weight",
                   layer + "self_attn.q_proj.weight", layer + "self_attn.q_proj.bias",
-                  layer + "self_attn.q_norm.weight", layer + "self_attn.k_proj.weight",
-                  layer + "self_attn.k_proj.bias", layer + "self_attn.k_norm.weight",
+                  layer + "self_attn.k_proj.weight", layer + "self_attn.k_proj.bias",
                   layer + "self_attn.v_proj.weight", layer + "self_attn.v_proj.bias",
+                  layer + "self_attn.q_norm.weight", layer + "self_attn.k_norm.weight",
                   layer + "self_attn.o_proj.weight", layer + "post_attention_layernorm.weight",
                   layer + "mlp.gate_proj.weight", layer + "mlp.up_proj.weight",
                   layer + "mlp.down_proj.weight", "model.norm.weight", "lm_head.weight"));

@@ -18,14 +18,12 @@ ir::ValueId project_heads(const Scope& scope, ir::ValueId x, std::string_view na
   return add(projection, ir::Reshape{{tokens, heads, config.head_dim}}, {flat});
 }
 
-/// A query or key, normalised where asked and rotated.
-ir::ValueId rotated_heads(const Scope& scope, ir::ValueId x, std::string_view name,
-                          std::int64_t heads, const GroupedAttention& config,
-                          const std::vector<ir::ValueId>& rope) {
-  ir::ValueId result = project_heads(scope, x, name, heads, config);
+/// Queries or keys, normalised where asked and rotated.
+ir::ValueId rotated_heads(const Scope& scope, ir::ValueId heads, std::string_view name,
+                          const GroupedAttention& config, const std::vector<ir::ValueId>& rope) {
   if (config.qk_norm_eps)
-    result = rms_norm(child(scope, fmt::format("{}_norm", name)), result, *config.qk_norm_eps);
-  return add(scope, ir::Rope{}, {result, rope[0], rope[1]});
+    heads = rms_norm(child(scope, fmt::format("{}_norm", name)), heads, *config.qk_norm_eps);
+  return add(scope, ir::Rope{}, {heads, rope[0], rope[1]});
 }
 
 }  // namespace
@@ -35,9 +33,14 @@ ir::ValueId grouped_attention(const Scope& scope, ir::ValueId x, const GroupedAt
   const ir::Dim tokens = scope.builder.type(x).shape.front();
   const std::int64_t hidden = ir::number(scope.builder.type(x).shape.back());
   const std::vector<ir::ValueId> rope{context.positions(), rope_table};
-  const Heads heads{.query = rotated_heads(scope, x, "q", config.heads, config, rope),
-                    .key = rotated_heads(scope, x, "k", config.kv_heads, config, rope),
-                    .value = project_heads(scope, x, "v", config.kv_heads, config)};
+  // Products of one x follow each other, and so do the small ops after them: executors may join
+  // either.
+  const ir::ValueId query = project_heads(scope, x, "q", config.heads, config);
+  const ir::ValueId key = project_heads(scope, x, "k", config.kv_heads, config);
+  const ir::ValueId value = project_heads(scope, x, "v", config.kv_heads, config);
+  const Heads heads{.query = rotated_heads(scope, query, "q", config, rope),
+                    .key = rotated_heads(scope, key, "k", config, rope),
+                    .value = value};
   const double scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
   const ir::ValueId attended = context.attend(scope, layer, heads, scale);
   const ir::ValueId flat =
