@@ -96,8 +96,8 @@ int main(int argument_count, char** arguments) {
   fmt::print("{}, {} threads; {} MB saved; a step alone {:.3f} s\n", bench::processor_name(),
              threads, bytes >> 20, alone);
   train::CheckpointWriter writer({.directory = directory, .keep = 1});
-  writer.begin({.parameters = split_tensors(memory.span().first(third), 64),
-                .optimizer = split_tensors(memory.span().subspan(third), 128)});
+  writer.begin(train::snapshot_of({.parameters = split_tensors(memory.span().first(third), 64),
+                                   .optimizer = split_tensors(memory.span().subspan(third), 128)}));
   std::vector<double> steps = {step.run()};
   writer.wait_snapshot();
   std::vector<train::SaveReport> reports;

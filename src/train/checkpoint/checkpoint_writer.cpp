@@ -1,68 +1,17 @@
 #include "train/checkpoint/checkpoint_writer.h"
 
-#include "base/error.h"
 #include "base/log.h"
 #include "train/checkpoint/checkpoint_directory.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <span>
-#include <sys/mman.h>
 #include <utility>
 
 namespace parhelion::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::int64_t tensor_bytes(const CheckpointContent& content) {
-  std::int64_t bytes = 0;
-  for (const auto* tensors : {&content.parameters, &content.optimizer})
-    for (const state::TensorView& tensor : *tensors) bytes += std::ssize(tensor.bytes);
-  return bytes;
-}
-
-/// Memory of its own pages, which go back to the system as soon as this object ends. They are there
-/// at once: that takes a quarter less time than one fault a page.
-class PageBlock {
- public:
-  /// Errors: exhausted if there is not so much memory.
-  explicit PageBlock(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
-    if (bytes_ == 0) return;
-    void* const data = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    ensure(data != MAP_FAILED, ErrorKind::exhausted, "snapshot: no {} bytes of memory", bytes_);
-    data_ = static_cast<std::byte*>(data);
-  }
-  ~PageBlock() {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
-  }
-  PageBlock(const PageBlock&) = delete;
-  PageBlock& operator=(const PageBlock&) = delete;
-
-  std::byte* data() { return data_; }
-
- private:
-  std::size_t bytes_ = 0;
-  std::byte* data_ = nullptr;
-};
-
-/// Copies every tensor into one block and lets the views show the copies.
-std::unique_ptr<PageBlock> copy_tensors(CheckpointContent& content) {
-  auto block = std::make_unique<PageBlock>(tensor_bytes(content));
-  std::byte* next = block->data();
-  for (auto* tensors : {&content.parameters, &content.optimizer}) {
-    for (state::TensorView& tensor : *tensors) {
-      std::byte* const begin = next;
-      next = std::ranges::copy(tensor.bytes, begin).out;
-      tensor.bytes = {begin, next};
-    }
-  }
-  return block;
-}
 
 /// Runs a part of a save and takes its time; false, with a warning in the report, if it failed.
 template <class Act>
@@ -78,12 +27,13 @@ bool attempt_part(SaveReport& report, std::chrono::nanoseconds& time, Act act) {
   return report.warnings.size() == warnings_before;
 }
 
-SaveReport save_checkpoint(const CheckpointStore& store, CheckpointContent content,
+SaveReport save_checkpoint(const CheckpointStore& store, const Snapshot& snapshot,
                            std::promise<void> copied) {
-  SaveReport report{.step = content.facts.step};
-  std::unique_ptr<PageBlock> block;
+  SaveReport report{.step = snapshot.facts.step};
+  std::shared_ptr<std::byte> block;
+  CheckpointContent content;
   const bool has_copy =
-      attempt_part(report, report.snapshot, [&] { block = copy_tensors(content); });
+      attempt_part(report, report.snapshot, [&] { content = take(snapshot, block); });
   copied.set_value();
   if (!has_copy) return report;
   attempt_part(report, report.write, [&] {
@@ -103,13 +53,13 @@ CheckpointWriter::~CheckpointWriter() {
       log(LogLevel::warning, "checkpoint of step {}: {}", report.step, warning);
 }
 
-void CheckpointWriter::begin(CheckpointContent content) {
+void CheckpointWriter::begin(Snapshot snapshot) {
   const auto begin = Clock::now();
   end_save();
   std::promise<void> copied;
   std::future<void> was_copied = copied.get_future();
   std::future<SaveReport> report =
-      std::async(std::launch::async, save_checkpoint, std::cref(store_), std::move(content),
+      std::async(std::launch::async, save_checkpoint, std::cref(store_), std::move(snapshot),
                  std::move(copied));
   save_ = Save{std::move(was_copied), std::move(report), Clock::now() - begin};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/checkpoint/write_checkpoint.h"
+#include "train/checkpoint/snapshot.h"
 
 #include <chrono>
 #include <cstdint>
@@ -35,9 +35,9 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Begins to save, after the save before it has ended. The bytes of `content` must stay as they
-  /// are until `wait_snapshot` returns.
-  void begin(CheckpointContent content);
+  /// Begins to save, after the save before it has ended. What `snapshot` copies must stay as it is
+  /// until `wait_snapshot` returns.
+  void begin(Snapshot snapshot);
   /// Returns once the bytes given to `begin` may change. Call before the next update.
   void wait_snapshot();
   /// The saves that ended since the last call; never waits.

@@ -26,15 +26,17 @@ void check_saved_type(const state::Checkpoint& saved, const ir::Buffer& buffer) 
 
 }  // namespace
 
-std::vector<state::TensorView> buffer_tensors(exec::Executor& executor,
-                                              std::span<const ir::Buffer> buffers) {
-  std::vector<state::TensorView> tensors;
+std::vector<SnapshotTensor> buffer_snapshots(exec::Executor& executor,
+                                             std::span<const ir::Buffer> buffers) {
+  std::vector<SnapshotTensor> tensors;
   for (const ir::Buffer& buffer : buffers) {
     tensors.push_back({.name = buffer.name,
                        .kind = buffer.type.kind(),
                        .shape = buffer_shape(buffer),
-                       .bytes = executor.download(buffer.name),
-                       .storage = nullptr});
+                       .bytes = ir::byte_count(buffer.type),
+                       .copy = [&executor, name = buffer.name](std::span<std::byte> out) {
+                         executor.copy_out(name, out);
+                       }});
   }
   return tensors;
 }

@@ -3,19 +3,17 @@
 #include "exec/executor.h"
 #include "ir/program.h"
 #include "state/checkpoint.h"
-#include "state/tensor.h"
+#include "train/checkpoint/snapshot.h"
 
 #include <span>
 #include <vector>
 
 namespace parhelion::train {
 
-/// The content of the executor's `buffers`, whose dims are numbers, as tensors to save. They show
-/// its memory, so they change when a plan runs that updates it.
-///
-/// Errors: invalid if no plan names a buffer.
-std::vector<state::TensorView> buffer_tensors(exec::Executor& executor,
-                                              std::span<const ir::Buffer> buffers);
+/// The executor's `buffers`, whose dims are numbers, as tensors to copy beside plans that only read
+/// them. The executor outlives the copies.
+std::vector<SnapshotTensor> buffer_snapshots(exec::Executor& executor,
+                                             std::span<const ir::Buffer> buffers);
 
 /// Gives the executor's `buffers` the content that was saved of them.
 ///

@@ -48,7 +48,7 @@ void StepPlans::accumulate(const Microbatch& microbatch, std::uint64_t dropout_s
   exec::Plan& plan = *microbatch_[bucket_index(microbatch)];
   write_inputs(plan, microbatch);
   if (has_dropout_) exec::host_span<std::uint64_t>(plan, "dropout_seed").front() = dropout_seed;
-  plan.run();
+  plan.start();
 }
 
 StepResult StepPlans::update(const UpdateInputs& inputs) {

@@ -214,9 +214,12 @@ CheckpointFacts Trainer::facts() const {
 
 void Trainer::save() {
   writer_.begin(
-      {.parameters = buffer_tensors(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
-       .optimizer = buffer_tensors(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
-       .facts = facts()});
+      {.parameters =
+           buffer_snapshots(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
+       .optimizer =
+           buffer_snapshots(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
+       .facts = facts(),
+       .memory = [this](std::int64_t bytes) { return parts_.executor.snapshot_memory(bytes); }});
   begun_save_ = step_;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "support/test_directory.h"
 #include "train/checkpoint/write_checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -17,33 +18,12 @@
 
 namespace parhelion::train {
 
-/// A fresh directory for one test, and small checkpoints.
-class CheckpointFiles : public testing::Test {
+/// Small checkpoints of one test.
+class CheckpointFiles : public TestDirectory {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  void put(const std::filesystem::path& path, std::string_view text) const {
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-  }
-  /// Names in a directory, sorted.
-  std::vector<std::string> listing(const std::filesystem::path& directory) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-  }
   CheckpointStore store(std::int64_t keep = 0) const {
     return {.directory = directory_, .keep = keep, .model_files = {{"config.json", "{\"a\":1}"}}};
   }
-
-  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) / "parhelion_train" /
-                                     testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 /// Values of a job at one step: each tensor is filled with the step.

@@ -42,7 +42,7 @@ std::int64_t own_bytes() {
 /// Saves a small job at `step` and waits for the end.
 SaveReport save_step(CheckpointWriter& writer, std::int64_t step) {
   const JobAtStep job(step);
-  writer.begin(job.content());
+  writer.begin(snapshot_of(job.content()));
   writer.wait_snapshot();
   return writer.close().at(0);
 }
@@ -59,7 +59,7 @@ std::vector<SaveReport> poll_until_ended(CheckpointWriter& writer) {
 TEST_F(CheckpointWriterTest, SavesWhatWasThereAtBegin) {
   CheckpointWriter writer(store());
   JobAtStep job(5);
-  writer.begin(job.content());
+  writer.begin(snapshot_of(job.content()));
   writer.wait_snapshot();
   std::ranges::fill(job.values(), -1.0f);
   const std::vector<SaveReport> reports = poll_until_ended(writer);
@@ -76,8 +76,8 @@ TEST_F(CheckpointWriterTest, SavesWhatWasThereAtBegin) {
 TEST_F(CheckpointWriterTest, ASecondBeginWaitsForTheFirst) {
   CheckpointWriter writer(store());
   const JobAtStep first(1, 1 << 20), second(2);
-  writer.begin(first.content());
-  writer.begin(second.content());
+  writer.begin(snapshot_of(first.content()));
+  writer.begin(snapshot_of(second.content()));
   EXPECT_EQ(saved_value(1), 1.0f);
   const std::vector<SaveReport> reports = writer.close();
   ASSERT_EQ(reports.size(), 2u);
@@ -120,7 +120,7 @@ TEST_F(CheckpointWriterTest, GivesTheCopyBackOnceItIsWritten) {
   CheckpointWriter writer(store());
   const JobAtStep job(1, kElements);
   const std::int64_t before = own_bytes();
-  writer.begin(job.content());
+  writer.begin(snapshot_of(job.content()));
   writer.wait_snapshot();
   EXPECT_GT(own_bytes() - before, 48 << 20);
   EXPECT_THAT(writer.close().at(0).warnings, IsEmpty());
@@ -134,7 +134,7 @@ TEST_F(CheckpointWriterTest, TheDestructorWaitsAndLogsWhatNobodyPolled) {
     bad.model_files = {{"../x", ""}};
     const JobAtStep job(2);
     CheckpointWriter writer(bad);
-    writer.begin(job.content());
+    writer.begin(snapshot_of(job.content()));
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("checkpoint of step 2: '../x' is no name"));

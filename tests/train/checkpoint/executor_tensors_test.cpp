@@ -56,13 +56,20 @@ class ExecutorTensorsTest : public CheckpointFiles {
   std::string bytes() {
     std::string all;
     for (const auto* buffers : {&parameters_, &states_})
-      for (const state::TensorView& tensor : buffer_tensors(*executor_, *buffers))
-        all.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+      for (const ir::Buffer& buffer : *buffers) {
+        const auto content = executor_->download(buffer.name);
+        all.append(reinterpret_cast<const char*>(content.data()), content.size());
+      }
     return all;
   }
+  Snapshot snapshot() {
+    return {.parameters = buffer_snapshots(*executor_, parameters_),
+            .optimizer = buffer_snapshots(*executor_, states_),
+            .memory = [&](std::int64_t count) { return executor_->snapshot_memory(count); }};
+  }
   TrainCheckpoint save() {
-    const CheckpointContent content{.parameters = buffer_tensors(*executor_, parameters_),
-                                    .optimizer = buffer_tensors(*executor_, states_)};
+    std::shared_ptr<std::byte> block;
+    const CheckpointContent content = take(snapshot(), block);
     return open_train_checkpoint(write_checkpoint(content, store()).directory, Verify::contents);
   }
 
@@ -82,10 +89,18 @@ TEST_F(ExecutorTensorsTest, RestoresEveryByte) {
   EXPECT_EQ(bytes(), before);
 }
 
-TEST_F(ExecutorTensorsTest, ShowsTheExecutorsOwnMemory) {
-  const state::TensorView tensor = buffer_tensors(*executor_, parameters_).front();
-  EXPECT_EQ(tensor.bytes.data(), executor_->download(tensor.name).data());
-  EXPECT_EQ(tensor.kind, ir::Kind::bf16);
+TEST_F(ExecutorTensorsTest, ACopyStaysWhenTheBuffersChange) {
+  fill(1);
+  const std::string before = bytes();
+  std::shared_ptr<std::byte> block;
+  const CheckpointContent content = take(snapshot(), block);
+  fill(2);
+  std::string copied;
+  for (const auto* tensors : {&content.parameters, &content.optimizer})
+    for (const state::TensorView& tensor : *tensors)
+      copied.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  EXPECT_EQ(copied, before);
+  EXPECT_EQ(content.parameters.front().kind, ir::Kind::bf16);
 }
 
 TEST_F(ExecutorTensorsTest, RefusesTensorsOfAnotherJobBeforeItChangesAny) {
