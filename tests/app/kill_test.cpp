@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "support/test_directory.h"
 #include "train/checkpoint/open_checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -24,11 +25,10 @@ constexpr int kKills = 200;
 constexpr std::string_view kSteps = "240";
 
 /// Runs of one job with the program as a user starts it.
-class KillTest : public testing::Test {
+class KillTest : public TestDirectory {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
+    TestDirectory::SetUp();
     std::ofstream(directory_ / "text.jsonl")
         << R"({"text":"a parhelion is a bright spot beside the sun"})"
         << "\n"
@@ -41,7 +41,6 @@ class KillTest : public testing::Test {
         << "[optimizer]\nlr = 1e-3\nmoments = 'bf16'\n[schedule]\nsteps = " << kSteps
         << "\n[checkpoint]\nevery = 3\n[log]\ntensorboard = false\n";
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   pid_t start(const std::string& run) const {
     const std::string job = (directory_ / "job.toml").string();
@@ -87,9 +86,6 @@ class KillTest : public testing::Test {
     }
     return result;
   }
-
-  std::filesystem::path directory_ =
-      std::filesystem::path(testing::TempDir()) / ("parhelion_kill_" + std::to_string(::getpid()));
 };
 
 TEST_F(KillTest, ARunKilledAtAnyMomentEndsAsOneThatWasNot) {

@@ -2,6 +2,7 @@
 
 #include "app/model_files.h"
 #include "model/open.h"
+#include "support/test_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -42,26 +43,9 @@ inline std::map<std::string, std::string> parameter_bytes(const std::filesystem:
   return bytes;
 }
 
-/// A fresh directory for one test.
-class ModelFilesTest : public testing::Test {
+/// Models and checkpoints of one test.
+class ModelFilesTest : public TestDirectory {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  void put(const std::filesystem::path& path, std::string_view text) const {
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-  }
-  std::vector<std::string> listing(const std::filesystem::path& directory) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-      names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-  }
   void copy_tiny(const std::filesystem::path& to) const {
     std::filesystem::create_directories(to);
     for (const char* name : {"config.json", "generation_config.json", "model.safetensors",
@@ -79,9 +63,6 @@ class ModelFilesTest : public testing::Test {
                                     .model_files = model_files(source)})
         .directory;
   }
-
-  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) / "parhelion_app" /
-                                     testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 }  // namespace parhelion::app

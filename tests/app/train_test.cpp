@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
 #include "serve/engine.h"
+#include "support/test_directory.h"
 #include "train/data/load.h"
 #include "train/loop/trainer.h"
 
@@ -27,11 +28,10 @@ struct TrainServeCase {
 
 /// A trainer of the golden model `llama_tiny`, or of adapters for it, on a few sentences, and a
 /// server on its weights.
-class TrainServe : public testing::TestWithParam<TrainServeCase> {
+class TrainServe : public TestDirectory, public testing::WithParamInterface<TrainServeCase> {
  protected:
   void SetUp() override {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
+    TestDirectory::SetUp();
     std::ofstream(directory_ / "text.jsonl")
         << R"({"text":"a parhelion is a bright spot beside the sun"})"
         << "\n"
@@ -64,7 +64,6 @@ class TrainServe : public testing::TestWithParam<TrainServeCase> {
     for (std::uint64_t i = 0; i < 100; ++i)
       ids_.push_back(static_cast<std::int32_t>(philox(3, i, 0)[0] % 300));
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   std::shared_ptr<const train::Documents> documents() const {
     return std::make_shared<const train::Documents>(train::load_documents(
@@ -88,8 +87,6 @@ class TrainServe : public testing::TestWithParam<TrainServeCase> {
     return result;
   }
 
-  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) /
-                                     ("parhelion_train_serve_" + std::to_string(::getpid()));
   train::Job job_;
   std::unique_ptr<TrainedModel> trained_;
   train::TrainingPrograms programs_;

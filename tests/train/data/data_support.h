@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "support/test_directory.h"
 #include "text/tokenizer_support.h"
 #include "train/data/documents.h"
 #include "train/data/token_writer.h"
@@ -57,20 +58,9 @@ inline std::string text_of_ids(std::span<const text::TokenId> ids) {
   return text;
 }
 
-/// A fresh directory for one test.
-class DataFiles : public testing::Test {
+/// Documents of one test.
+class DataFiles : public TestDirectory {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::filesystem::path put(std::string_view name, std::string_view text) const {
-    std::ofstream(directory_ / name, std::ios::binary) << text;
-    return directory_ / name;
-  }
-
   /// Documents of these lengths, all learnt. Token i of document d has id (d * 7 + i) % 250.
   std::shared_ptr<const Documents> documents_of(const std::vector<std::int64_t>& lengths) const {
     std::vector<TokenisedRow> rows;
@@ -97,9 +87,6 @@ class DataFiles : public testing::Test {
     return std::make_shared<Documents>(directory_ / "rows.tokens", "key", 259,
                                        std::vector<std::filesystem::path>{"rows.jsonl"});
   }
-
-  std::filesystem::path directory_ = std::filesystem::path(testing::TempDir()) / "parhelion_data" /
-                                     testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 /// The settings of a checked job with one bucket.
