@@ -49,7 +49,8 @@ class Engine::Sequence {
 };
 
 Engine::Engine(contract::Contract contract, exec::Executor& executor, exec::Weights weights)
-    : contract_(std::move(contract)),
+    : executor_(executor),
+      contract_(std::move(contract)),
       stepper_(contract_, executor, weights),
       pool_(pages_for(contract_.cache, contract_.cache.context_tokens) + 1) {}
 
@@ -63,6 +64,14 @@ void Engine::check_ids(std::span<const std::int32_t> ids) const {
   if (outside == ids.end()) return;
   fail(ErrorKind::invalid, "prompt: token {} is id {}, expected 0 to {}", outside - ids.begin(),
        *outside, contract_.vocabulary - 1);
+}
+
+/// Takes what is not finite out of the pages: a kernel may multiply slots that its row does not
+/// hold by 0, so a later sequence must not find it there.
+void Engine::clear_caches() {
+  for (const ir::Buffer& buffer : contract_.extend.buffers) {
+    if (buffer.role == ir::Role::state) executor_.clear(buffer.name);
+  }
 }
 
 Completion Engine::generate(const Request& request,
@@ -82,6 +91,7 @@ Completion Engine::generate(const Request& request,
   LogitAnswer answer = sequence.extend(prompt, {&query, 1}).front();
   Completion completion{.prefill = Clock::now() - begin};
   for (;;) {
+    if (answer.sampled < 0) clear_caches();
     ensure(answer.sampled >= 0, ErrorKind::corrupt,
            "token {}: the model's logits have no finite maximum", sequence.consumed());
     if (std::ranges::count(contract_.stop_ids, answer.sampled) != 0) {
@@ -126,6 +136,8 @@ std::vector<float> Engine::score(std::span<const std::int32_t> ids, std::int64_t
     for (const LogitAnswer& answer : sequence.extend(tokens, queries))
       result.push_back(answer.target_log_probability);
   }
+  if (!std::ranges::all_of(result, [](float value) { return std::isfinite(value); }))
+    clear_caches();
   return result;
 }
 

@@ -67,7 +67,9 @@ class Engine {
  private:
   class Sequence;
   void check_ids(std::span<const std::int32_t> ids) const;
+  void clear_caches();
 
+  exec::Executor& executor_;
   contract::Contract contract_;
   Stepper stepper_;
   PagePool pool_;

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace parhelion::app {
@@ -82,6 +84,21 @@ TEST_F(GenerateTest, BadRequestsAreNamed) {
               ThrowsMessage<Error>(HasSubstr("temperature: is -1, expected 0 to")));
   EXPECT_THAT(request({.prompt = {1}, .max_tokens = 1, .top_p = 1.5}),
               ThrowsMessage<Error>("top_p: is 1.5, expected 0 to 1"));
+}
+
+TEST_F(GenerateTest, WhatIsNotFiniteStaysInNoPage) {
+  executor_->upload("model.embed_tokens.weight", [](std::span<std::byte> bytes) {
+    std::ranges::fill(bytes, std::byte{0xff});  // NaN
+  });
+  const auto is_clear = [&] {
+    const auto pages = executor_->download("cache.layers.0.value");
+    return std::ranges::all_of(pages, [](std::byte each) { return each == std::byte{0}; });
+  };
+  EXPECT_THAT([&] { generate({.prompt = kPrompt, .max_tokens = 3}); },
+              ThrowsMessage<Error>("token 13: the model's logits have no finite maximum"));
+  EXPECT_TRUE(is_clear());
+  EXPECT_TRUE(std::isnan(engine_->score(kPrompt, 8).front()));
+  EXPECT_TRUE(is_clear());
 }
 
 TEST_F(GenerateTest, ARefusedRequestLeavesTheEngineAsItWas) {
