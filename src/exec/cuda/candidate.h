@@ -25,6 +25,7 @@ struct Device {
   Numerics numerics = Numerics::exact;
   bool tf32 = false;
   MemoryChecks checks = MemoryChecks::off;
+  Fusions fusions = Fusions::on;
   Libraries* libraries = nullptr;  ///< handles and plan cache of the executor
 };
 
@@ -76,9 +77,9 @@ std::unique_ptr<Kernel> make_kernel(std::int64_t workspace_bytes, Call call) {
 struct Candidate {
   std::string_view name;
   std::string_view (*refuses)(const OpView& op,
-                              const Device& device);  ///< the reason; empty = accepts
-  std::string (*numerics)(const OpView& op, const Device& device);
-  std::unique_ptr<Kernel> (*plan)(const OpView& op, const Device& device);
+                              const Device& device) = nullptr;  ///< the reason; empty = accepts
+  std::string (*numerics)(const OpView& op, const Device& device) = nullptr;
+  std::unique_ptr<Kernel> (*plan)(const OpView& op, const Device& device) = nullptr;
   /// One kernel for ops of this family that follow each other; their operands stand one op after
   /// the other. Null: each op has its own.
   std::unique_ptr<Kernel> (*plan_group)(std::span<const OpView> ops,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exec/cuda/candidate.h"
+#include "ir/memory_plan.h"
 
 #include <vector>
 
@@ -14,11 +15,11 @@ struct Choice {
   std::vector<StepReport> reports;
 };
 
-/// The first candidate that accepts each op, in order; ops that follow each other are one choice
-/// where their candidate runs groups.
+/// For each op in order the first fusion that takes it, if the device has fusions, else the first
+/// candidate; ops that follow each other are one choice where their candidate runs groups.
 ///
 /// Errors: unsupported if none accepts, with every refusal.
-std::vector<Choice> choose_candidates(const ir::Program& instance, Weights weights,
-                                      const Device& device);
+std::vector<Choice> choose_candidates(const ir::Program& instance, const ir::MemoryPlan& memory,
+                                      Weights weights, const Device& device);
 
 }  // namespace parhelion::exec::cuda

@@ -31,7 +31,8 @@ cuda::Device open_device(const CudaOptions& options) {
           .multiprocessors = properties.multiProcessorCount,
           .numerics = options.numerics,
           .tf32 = options.tf32,
-          .checks = options.checks};
+          .checks = options.checks,
+          .fusions = options.fusions};
 }
 
 class CudaExecutor final : public Executor {

@@ -20,12 +20,17 @@ std::string_view name(Numerics numerics);
 /// Whether every output is poisoned before it is written and guarded at both ends: for tests.
 enum class MemoryChecks : std::uint8_t { off, on };
 
+/// Whether one kernel may run ops of several families that follow each other. Off: for tests and to
+/// time single ops.
+enum class Fusions : std::uint8_t { off, on };
+
 struct CudaOptions {
   int ordinal = 0;
   Numerics numerics = Numerics::exact;
-  bool tf32 = false;                 ///< f32 products may be rounded to TF32
+  bool tf32 = false;                      ///< f32 products may be rounded to TF32
   std::filesystem::path plan_cache = {};  ///< where library plans are kept; empty: nowhere
   MemoryChecks checks = MemoryChecks::off;
+  Fusions fusions = Fusions::on;
 };
 
 /// An executor on one NVIDIA GPU: a plan is a captured graph over planned memory.

@@ -40,7 +40,7 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
 }
 
 void CudaPlan::plan_ops(Weights weights, const Device& device) {
-  for (Choice& choice : choose_candidates(instance_, weights, device)) {
+  for (Choice& choice : choose_candidates(instance_, memory_, weights, device)) {
     Step step{.kernel = plan_kernel(choice, device),
               .inputs = {},
               .outputs = {},

@@ -8,6 +8,10 @@ set(exec_cuda_sources
   cuda/cuda_plan.cpp
   cuda/cudnn/attention_plans.cpp
   cuda/driver.cpp
+  cuda/fusion.cpp
+  cuda/fusions/head_rows.cpp
+  cuda/fusions/norm_gradients.cpp
+  cuda/fusions/product_add.cpp
   cuda/graph_switch.cpp
   cuda/handles.cpp
   cuda/host_block.cpp
@@ -50,7 +54,9 @@ set(exec_cuda_alone
   cuda/kernels/embedding_grad.cu
   cuda/kernels/fold_blocks.cu
   cuda/kernels/gemv.cu
+  cuda/kernels/head_rows.cu
   cuda/kernels/log_sum_exp.cu
+  cuda/kernels/norm_gradients.cu
   cuda/kernels/page_write.cu
   cuda/kernels/plain_matmul.cu
   cuda/kernels/product_edges.cu

@@ -1,25 +1,9 @@
 #include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/rms_norm.h"
-#include "exec/cuda/kernels/row_shape.cuh"
+#include "exec/cuda/kernels/rms_norm_row.cuh"
 
 namespace parhelion::exec::cuda {
 namespace {
-
-/// s = round(x + r), elementwise.
-template <class T>
-__device__ __forceinline__ Pack<T> sum_of(const Pack<T>& x, const Pack<T>& r) {
-  Pack<T> sum;
-#pragma unroll
-  for (int e = 0; e < Pack<T>::kCount; ++e)
-    sum.at[e] = from_float<T>(to_float(x.at[e]) + to_float(r.at[e]));
-  return sum;
-}
-
-/// w * round(x * rstd), rounded.
-template <class T>
-__device__ __forceinline__ T normed(T x, T w, float rstd) {
-  return from_float<T>(to_float(w) * to_float(from_float<T>(to_float(x) * rstd)));
-}
 
 /// Stores this thread's packs of s = x + r, and puts them into x.
 template <class Shape, class T>

@@ -1,32 +1,9 @@
 #include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/rms_norm.h"
-#include "exec/cuda/kernels/row_shape.cuh"
+#include "exec/cuda/kernels/rms_norm_row.cuh"
 
 namespace parhelion::exec::cuda {
 namespace {
-
-/// The sum of w dy x over this thread's packs.
-template <class Shape, class T>
-__device__ __forceinline__ float slope_sum(const Pack<T> (&x)[Shape::kPacks],
-                                           const Pack<T> (&w)[Shape::kPacks],
-                                           const Pack<T> (&dy)[Shape::kPacks]) {
-  float sum = 0.0f;
-#pragma unroll
-  for (int i = 0; i < Shape::kPacks; ++i) {
-#pragma unroll
-    for (int e = 0; e < Pack<T>::kCount; ++e) {
-      const float g = to_float(w[i].at[e]) * to_float(dy[i].at[e]);
-      sum = fmaf(g, to_float(x[i].at[e]), sum);
-    }
-  }
-  return sum;
-}
-
-template <class T>
-__device__ __forceinline__ T rms_norm_dx(T x, T w, T dy, float rstd, float slope) {
-  const float g = to_float(w) * to_float(dy);
-  return from_float<T>(rstd * fmaf(-to_float(x), slope, g));
-}
 
 // dx of rms_norm, a row in the registers of Shape::kThreads.
 // Traffic: reads x and dy once, writes dx; w comes from the caches.

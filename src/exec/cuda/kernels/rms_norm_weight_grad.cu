@@ -1,75 +1,12 @@
 #include "exec/cuda/kernels/fold_blocks.h"
 #include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/rms_norm.h"
-#include "exec/cuda/kernels/row_shape.cuh"
+#include "exec/cuda/kernels/rms_norm_sums.cuh"
 
 namespace parhelion::exec::cuda {
 namespace {
 
-/// Rows that one group of threads folds: enough that sums of blocks are few beside x and dy.
-template <class Shape>
-inline constexpr int kFoldedRows = Shape::kPacks == 4 && Shape::kThreads == kWarpSize ? 8 : 32;
-
-/// Rows of a block.
-template <class Shape>
-inline constexpr int kFoldedBlock = kFoldedRows<Shape>* Shape::kRows;
-
 constexpr std::int64_t kAnyFoldedRows = 64;
-
-std::int64_t blocks_of(std::int64_t rows, std::int64_t block) { return (rows + block - 1) / block; }
-
-/// sum += dy * round(x * rstd) over this thread's packs.
-template <class T, class Shape>
-__device__ __forceinline__ void add_products(const Pack<T> (&x)[Shape::kPacks],
-                                             const Pack<T> (&dy)[Shape::kPacks], float rstd,
-                                             float (&sum)[Shape::kPacks][Pack<T>::kCount]) {
-#pragma unroll
-  for (int i = 0; i < Shape::kPacks; ++i) {
-#pragma unroll
-    for (int e = 0; e < Pack<T>::kCount; ++e) {
-      const float unit = to_float(from_float<T>(to_float(x[i].at[e]) * rstd));
-      sum[i][e] = fmaf(to_float(dy[i].at[e]), unit, sum[i][e]);
-    }
-  }
-}
-
-/// Writes the sums of the one row of threads that a block has.
-template <class T, class Shape>
-__device__ __forceinline__ void store_own_sums(const float (&sum)[Shape::kPacks][Pack<T>::kCount],
-                                               float* partial, int packs) {
-  constexpr int kCount = Pack<T>::kCount;
-#pragma unroll
-  for (int i = 0; i < Shape::kPacks; ++i) {
-    const int at = row_lane<Shape>() + i * Shape::kThreads;
-    if (at >= packs) continue;
-#pragma unroll
-    for (int e = 0; e < kCount; e += 4) {
-      *reinterpret_cast<float4*>(partial + at * kCount + e) =
-          make_float4(sum[i][e], sum[i][e + 1], sum[i][e + 2], sum[i][e + 3]);
-    }
-  }
-}
-
-/// Writes the sums of a block's rows of threads, added ascending.
-template <class T, class Shape>
-__device__ __forceinline__ void store_added_sums(const float (&sum)[Shape::kPacks][Pack<T>::kCount],
-                                                 float* partial, int packs) {
-  constexpr int kCount = Pack<T>::kCount;
-  __shared__ float sums[Shape::kRows][Shape::kThreads * Shape::kPacks * kCount];
-#pragma unroll
-  for (int i = 0; i < Shape::kPacks; ++i) {
-    const int at = row_lane<Shape>() + i * Shape::kThreads;
-#pragma unroll
-    for (int e = 0; e < kCount; ++e) sums[row_slot<Shape>()][at * kCount + e] = sum[i][e];
-  }
-  __syncthreads();
-  for (int c = static_cast<int>(threadIdx.x); c < packs * kCount; c += Shape::kBlock) {
-    float total = 0.0f;
-#pragma unroll
-    for (int slot = 0; slot < Shape::kRows; ++slot) total += sums[slot][c];
-    partial[c] = total;
-  }
-}
 
 // Sums of dy * round(x * rstd) over blocks of rows, a row in the registers of Shape::kThreads,
 // which keep the sums of their columns. Traffic: reads x and dy once, writes partial. Needs:   rows
@@ -95,11 +32,7 @@ __global__ void __launch_bounds__(Shape::kBlock)
     const float squares = row_sum<Shape>(square_sum<Shape>(held), scratch);
     if (live) add_products<T, Shape>(held, given, rms_norm_rstd(squares, cols, eps), sum);
   }
-  if constexpr (Shape::kRows == 1) {
-    store_own_sums<T, Shape>(sum, partial + blockIdx.x * cols, packs);
-  } else {
-    store_added_sums<T, Shape>(sum, partial + blockIdx.x * cols, packs);
-  }
+  store_sums<T, Shape>(sum, partial + blockIdx.x * cols, packs);
 }
 
 // rstd of rows of any width, one block per row.
@@ -132,11 +65,8 @@ __global__ void __launch_bounds__(kAnyRowThreads)
 /// The number of blocks of rows whose sums are folded.
 template <class T>
 std::int64_t folded_blocks(const RmsNormWeightGrad& args) {
-  if (!has_row_shape<T>(args.cols)) return blocks_of(args.rows, kAnyFoldedRows);
-  std::int64_t result = 0;
-  with_row_shape(args.cols / Pack<T>::kCount,
-                 [&](auto shape) { result = blocks_of(args.rows, kFoldedBlock<decltype(shape)>); });
-  return result;
+  if (has_row_shape<T>(args.cols)) return folded_blocks_of<T>(args.rows, args.cols);
+  return (args.rows + kAnyFoldedRows - 1) / kAnyFoldedRows;
 }
 
 template <class T>

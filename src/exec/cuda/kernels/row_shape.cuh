@@ -33,6 +33,8 @@ void with_row_shape(std::int64_t packs, Body body) {
     body(RowShape<32, 1>{});
   } else if (packs <= 128) {
     body(RowShape<32, 4>{});
+  } else if (packs <= 256) {
+    body(RowShape<128, 2>{});
   } else if (packs <= 512) {
     body(RowShape<128, 4>{});
   } else {

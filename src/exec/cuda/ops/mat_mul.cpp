@@ -1,10 +1,11 @@
+#include "exec/cuda/ops/mat_mul.h"
+
 #include "exec/cuda/kernels/swiglu.h"
 #include "exec/cuda/ops/families.h"
 #include "exec/cuda/ops/gemv.h"
 #include "exec/cuda/products/product.h"
 
 namespace parhelion::exec::cuda {
-namespace {
 
 ProductShape product_shape(const OpView& op) {
   const auto& attributes = std::get<ir::MatMul>(op.node.op);
@@ -18,6 +19,8 @@ ProductShape product_shape(const OpView& op) {
           .out = attributes.out,
           .accumulate = attributes.accumulate};
 }
+
+namespace {
 
 Product mat_mul_product(const OpView& op, const Device& device, Multiplier multiplier) {
   const bool bias = std::get<ir::MatMul>(op.node.op).bias;

@@ -159,15 +159,15 @@ bool LtMatmul::accept(LtAlgorithm& algorithm) const {
   return status == CUBLAS_STATUS_SUCCESS && algorithm.workspace_bytes <= kMostWorkspace;
 }
 
-void LtMatmul::run(const LtAlgorithm& algorithm, const void* a, const void* b, void* c,
-                   void* workspace, cudaStream_t stream) const {
+void LtMatmul::run(const LtAlgorithm& algorithm, const void* a, const void* b, const void* addend,
+                   void* c, void* workspace, cudaStream_t stream) const {
   const float one = 1.0f;
   const float before = shape_.accumulate ? 1.0f : 0.0f;
   const cublasLtMatmulAlgo_t algo = lt_algo(algorithm);
-  check(
-      cublasLtMatmul(handle_, operation_, &one, b, first_, a, second_, &before, c, out_, c, out_,
-                     &algo, workspace, static_cast<std::size_t>(algorithm.workspace_bytes), stream),
-      "cublasLtMatmul");
+  check(cublasLtMatmul(handle_, operation_, &one, b, first_, a, second_, &before, addend, out_, c,
+                       out_, &algo, workspace, static_cast<std::size_t>(algorithm.workspace_bytes),
+                       stream),
+        "cublasLtMatmul");
 }
 
 }  // namespace parhelion::exec::cuda

@@ -11,12 +11,12 @@
 
 namespace parhelion::exec::cuda {
 
-/// c[m, n] (+)= op_a(a) op_b(b), row-major, op = transpose where asked, sums in f32.
+/// c[m, n] = [addend +] op_a(a) op_b(b), row-major, op = transpose where asked, sums in f32.
 struct ProductShape {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;  ///< a is stored [k, m], b is stored [n, k]
   ir::Kind a = ir::Kind::f32, b = ir::Kind::f32, out = ir::Kind::f32;
-  bool accumulate = false;
+  bool accumulate = false;  ///< adds an addend, of kind `out`, before it rounds
 };
 
 /// The shape in words, without the number of rows where `rows` is none.
@@ -52,9 +52,10 @@ class LtMatmul {
   std::vector<LtAlgorithm> ranked(int count, Split split) const;
   /// Sets the workspace that `algorithm` wants for this shape; false if it does not take it.
   bool accept(LtAlgorithm& algorithm) const;
-  /// Enqueues it. `workspace` has the algorithm's bytes.
-  void run(const LtAlgorithm& algorithm, const void* a, const void* b, void* c, void* workspace,
-           cudaStream_t stream) const;
+  /// Enqueues it. `addend` is what an accumulating product adds to; it may be c. `workspace` has
+  /// the algorithm's bytes.
+  void run(const LtAlgorithm& algorithm, const void* a, const void* b, const void* addend, void* c,
+           void* workspace, cudaStream_t stream) const;
   const ProductShape& shape() const { return shape_; }
 
  private:

@@ -67,8 +67,8 @@ void Product::launch_lt(const ProductOperands& at) const {
   if (a_bytes_ != 0) widen(at.a, reinterpret_cast<float*>(a), shape_.m * shape_.k, at.stream);
   if (b_bytes_ != 0) widen(at.b, reinterpret_cast<float*>(b), shape_.k * shape_.n, at.stream);
   void* product = wide_bytes_ == 0 ? at.c : wide;
-  lt_->run(algorithm_, a_bytes_ == 0 ? at.a : a, b_bytes_ == 0 ? at.b : b, product,
-           wide + wide_bytes_, at.stream);
+  lt_->run(algorithm_, a_bytes_ == 0 ? at.a : a, b_bytes_ == 0 ? at.b : b,
+           at.addend == nullptr ? product : at.addend, product, wide + wide_bytes_, at.stream);
   if (wide_bytes_ == 0 && at.bias == nullptr) return;
   finish_product({.product = static_cast<const float*>(product),
                   .bias = at.bias,

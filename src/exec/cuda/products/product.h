@@ -20,7 +20,8 @@ struct ProductOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
-  const void* bias = nullptr;  ///< [n]; null: none
+  const void* addend = nullptr;  ///< [m, n] of an accumulating product of one kind; null: c
+  const void* bias = nullptr;    ///< [n]; null: none
   ir::Kind bias_kind = ir::Kind::f32;
   std::byte* workspace = nullptr;
   cudaStream_t stream = nullptr;

@@ -55,7 +55,7 @@ void TrialProducts::run(const LtMatmul& product, const LtAlgorithm& algorithm, s
     const std::int64_t bytes = trial_bytes(shape.out, shape.m * shape.n);
     check(cudaMemsetAsync(c, 0, static_cast<std::size_t>(bytes), stream_.get()), "cudaMemsetAsync");
   }
-  product.run(algorithm, a_.data(), b_.data(), c, workspace_.data(), stream_.get());
+  product.run(algorithm, a_.data(), b_.data(), c, c, workspace_.data(), stream_.get());
 }
 
 void TrialProducts::set_expected(const LtMatmul& product, const LtAlgorithm& algorithm) {
@@ -85,7 +85,7 @@ double TrialProducts::time(const LtMatmul& product, const LtAlgorithm& algorithm
   check(cudaEventRecord(begin_.get(), stream_.get()), "cudaEventRecord");
   for (int i = 0; i < launches; ++i) {
     next_copy_ = (next_copy_ + 1) % b_copies_;
-    product.run(algorithm, a_.data(), b_.data() + next_copy_ * b_bytes_, c_.data(),
+    product.run(algorithm, a_.data(), b_.data() + next_copy_ * b_bytes_, c_.data(), c_.data(),
                 workspace_.data(), stream_.get());
   }
   check(cudaEventRecord(end_.get(), stream_.get()), "cudaEventRecord");
