@@ -87,9 +87,9 @@ bool Uses::is_within(ir::ValueId value, std::size_t first, std::size_t end) cons
 }
 
 std::span<const Fusion> all_fusions() {
-  static const std::array kFusions = {norm_gradients_fusion(), product_add_fusion(),
-                                      head_rows_fusion()};
-  return kFusions;
+  static const std::array fusions = {norm_gradients_fusion(), product_add_fusion(),
+                                     head_rows_fusion()};
+  return fusions;
 }
 
 bool fits_memory(const Fusion& fusion, const Uses& uses, const ir::MemoryPlan& memory,
