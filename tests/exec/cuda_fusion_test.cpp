@@ -37,6 +37,11 @@ class FusionProgram {
   ValueId weight(ir::Kind kind, std::int64_t columns) {
     return input(test::normals(kind, {columns}, buffers.size() + 1));
   }
+  ValueId parameter(const test::Wide& content) {
+    const std::string name = fmt::format("parameter{}", buffers.size());
+    buffers[name] = content;
+    return builder.parameter(name, content.type);
+  }
   ValueId state(const test::Wide& content) {
     const std::string name = fmt::format("state{}", buffers.size());
     buffers[name] = content;
@@ -50,6 +55,8 @@ class FusionProgram {
   ir::Program program;
   ir::Builder builder;
   test::NamedWide buffers;
+  Numerics numerics = Numerics::exact;
+  Weights weights = Weights::trained;
 
  private:
   int outputs_ = 0;
@@ -61,8 +68,9 @@ struct FusionRun {
 };
 
 FusionRun run_fusions(const FusionProgram& made, Fusions fusions) {
-  const auto executor = make_cuda_executor({.checks = MemoryChecks::on, .fusions = fusions});
-  const auto plan = executor->plan(ir::lower(made.program, {}), Weights::trained);
+  const auto executor = make_cuda_executor(
+      {.numerics = made.numerics, .checks = MemoryChecks::on, .fusions = fusions});
+  const auto plan = executor->plan(ir::lower(made.program, {}), made.weights);
   FusionRun run{.results = test::run_instance(*executor, *plan, made.buffers), .steps = {}};
   run.steps.assign(plan->steps().begin(), plan->steps().end());
   return run;
@@ -297,6 +305,30 @@ TEST(CudaFusions, RoundAProductOfTheForwardPassBeforeItIsAdded) {
   FusionProgram made;
   add_product_sum(made, {test::kBf16, 64, 64, 128}, ir::Phase::forward);
   expect_fused(made, "product_add", 0);
+}
+
+/// Products of one row, whose weights have these numbers of rows.
+void add_row_products(FusionProgram& made, std::int64_t k, const Dims& rows) {
+  made.numerics = Numerics::fast;
+  made.weights = Weights::frozen;
+  const ValueId x = made.operand(test::kBf16, {1, k});
+  for (const std::int64_t n : rows) {
+    const ValueId weight = made.parameter(
+        test::normals(test::kBf16, {n, k}, made.buffers.size(), test::unit_scale(k)));
+    const ir::MatMul op{.transpose_b = true, .out = test::kBf16};
+    made.output(made.one(op, {x, weight}));
+  }
+}
+
+TEST(CudaFusions, GiveProductsOfOneRowTheirBits) {
+  for (const std::int64_t k : {8, 1024, 3072, 6144}) {
+    FusionProgram made;
+    add_row_products(made, k, {2048, 3, 1021});
+    expect_fused(made, "gemvs", 3);
+  }
+  FusionProgram many;
+  add_row_products(many, 256, {1, 2, 3, 4, 5, 6});
+  expect_fused(many, "gemvs", 6);
 }
 
 /// The gradients of a norm as a fusion of ops, with a memory plan of our making.

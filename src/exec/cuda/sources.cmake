@@ -9,6 +9,7 @@ set(exec_cuda_sources
   cuda/cudnn/attention_plans.cpp
   cuda/driver.cpp
   cuda/fusion.cpp
+  cuda/fusions/gemvs.cpp
   cuda/fusions/head_rows.cpp
   cuda/fusions/norm_gradients.cpp
   cuda/fusions/product_add.cpp

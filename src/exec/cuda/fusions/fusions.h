@@ -16,4 +16,7 @@ Fusion product_add_fusion();
 /// pages, in any number up to kMostHeadTasks tensors.
 Fusion head_rows_fusion();
 
+/// Products of one row by several weights: what `matmul.gemv` takes, in one launch.
+Fusion gemvs_fusion();
+
 }  // namespace parhelion::exec::cuda

@@ -14,10 +14,13 @@ __global__ void __launch_bounds__(kWarpSize* kFoldSums) fold_blocks_kernel(FoldB
   if (args.gate != nullptr && !*args.gate) return;
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kWarpSize + threadIdx.x;
   const bool live = c < args.cols;
+  const int rounds =
+      live ? static_cast<int>((args.blocks - threadIdx.y + kFoldSums - 1) / kFoldSums) : 0;
+  const float* at = args.partial + threadIdx.y * args.cols + c;
+  const std::int64_t stride = kFoldSums * args.cols;
   float sum = 0.0f;
-#pragma unroll 4
-  for (std::int64_t b = threadIdx.y; live && b < args.blocks; b += kFoldSums)
-    sum += args.partial[b * args.cols + c];
+#pragma unroll 16
+  for (int i = 0; i < rounds; ++i) sum += at[i * stride];
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || !live) return;

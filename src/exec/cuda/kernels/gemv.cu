@@ -47,18 +47,30 @@ __device__ __forceinline__ int gemv_row() {
   return static_cast<int>(blockIdx.x) * kGemvWarps + static_cast<int>(threadIdx.x) / kWarpSize;
 }
 
-// y = w x, one warp per output. The first weights are asked for before the kernel ahead, which
-// makes x, has ended; nothing else is read or written until then.
-// Traffic: reads w once, x once per block from the L2.
-// Needs:   k % 8 == 0, 16-byte aligned rows.  Accumulates in f32.
+/// Products whose outputs follow each other: those of `i` end before `end[i]`.
+template <class Y>
+struct GemvParts {
+  const uint4* w[kMostGemvs];
+  Y* y[kMostGemvs];
+  int end[kMostGemvs];
+  int count;
+};
+
+// y = w x for each part, one warp per output. The first weights are asked for before the kernel
+// ahead, which makes x, has ended; nothing else is read or written until then. Traffic: reads w
+// once, x once per block from the L2. Needs:   k % 8 == 0, 16-byte aligned rows.  Accumulates in
+// f32.
 template <int steps, class Y>
 __global__ void __launch_bounds__(kGemvWarps* kWarpSize)
-    gemv_kernel(const uint4* w, const uint4* x, Y* y, int n, int packs) {
-  const int row = gemv_row();
+    gemv_kernel(const __grid_constant__ GemvParts<Y> parts, const uint4* x, int packs) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   cudaTriggerProgrammaticLaunchCompletion();
-  if (row >= n) return;
-  const uint4* weights = w + std::int64_t{row} * packs;
+  int row = gemv_row();
+  if (row >= parts.end[parts.count - 1]) return;
+  int part = 0;
+  while (row >= parts.end[part]) ++part;
+  if (part > 0) row -= parts.end[part - 1];
+  const uint4* weights = parts.w[part] + std::int64_t{row} * packs;
   WeightPacks<steps> loaded;
   loaded.load(weights, lane, packs);
   cudaGridDependencySynchronize();
@@ -68,7 +80,7 @@ __global__ void __launch_bounds__(kGemvWarps* kWarpSize)
     sum = loaded.dot(x, first, packs, sum);
   }
   sum = warp_sum(sum);
-  if (lane == 0) y[row] = from_float<Y>(sum);
+  if (lane == 0) parts.y[part][row] = from_float<Y>(sum);
 }
 
 // As gemv_kernel with two rows of weights a warp, and swiglu of their products.
@@ -126,19 +138,34 @@ void with_steps(int packs, const Body& body) {
   if (!found) body(std::integral_constant<int, kMost>{});
 }
 
+template <class Y>
+GemvParts<Y> parts_of(std::span<const Gemv> args) {
+  GemvParts<Y> parts{};
+  int end = 0;
+  for (const Gemv& each : args) {
+    end += static_cast<int>(each.n);
+    parts.w[parts.count] = static_cast<const uint4*>(each.weight);
+    parts.y[parts.count] = static_cast<Y*>(each.y);
+    parts.end[parts.count++] = end;
+  }
+  return parts;
+}
+
 }  // namespace
 
-void gemv(const Gemv& args, cudaStream_t stream) {
-  const auto packs = static_cast<int>(args.k / kPackNumbers);
+void gemvs(std::span<const Gemv> args, cudaStream_t stream) {
+  const auto packs = static_cast<int>(args.front().k / kPackNumbers);
   with_steps<4, 8, 12, 16>(packs, [&](auto steps) {
-    with_type(args.y_kind, [&](auto y) {
+    with_type(args.front().y_kind, [&](auto y) {
       using Y = decltype(y);
-      launch_dependent("gemv", gemv_kernel<decltype(steps)::value, Y>, args.n, stream,
-                       static_cast<const uint4*>(args.weight), static_cast<const uint4*>(args.x),
-                       static_cast<Y*>(args.y), static_cast<int>(args.n), packs);
+      const GemvParts<Y> parts = parts_of<Y>(args);
+      launch_dependent("gemv", gemv_kernel<decltype(steps)::value, Y>, parts.end[parts.count - 1],
+                       stream, parts, static_cast<const uint4*>(args.front().x), packs);
     });
   });
 }
+
+void gemv(const Gemv& args, cudaStream_t stream) { gemvs({&args, 1}, stream); }
 
 void gate_up_gemv(const GateUpGemv& args, cudaStream_t stream) {
   const auto packs = static_cast<int>(args.k / kPackNumbers);

@@ -2,8 +2,10 @@
 
 #include "ir/element.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_runtime_api.h>
+#include <span>
 
 namespace parhelion::exec::cuda {
 
@@ -17,6 +19,11 @@ struct Gemv {
   std::int64_t n = 0, k = 0;  ///< k % 8 = 0
 };
 void gemv(const Gemv& args, cudaStream_t stream);
+
+inline constexpr std::size_t kMostGemvs = 4;
+
+/// Up to kMostGemvs products of one x, which are alike but for weight, y and n, in one launch.
+void gemvs(std::span<const Gemv> args, cudaStream_t stream);
 
 /// y = swiglu(gate x, up x), both products rounded to bf16 first; else as Gemv.
 struct GateUpGemv {
