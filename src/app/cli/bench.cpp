@@ -2,19 +2,40 @@
 #include "app/model_files.h"
 #include "app/serving_bench.h"
 #include "app/weights.h"
+#include "base/bf16.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "model/recipes/registry.h"
-#include "train/loop/initial_weights.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace parhelion::app {
 namespace {
 
-constexpr double kDrawnDeviation = 0.02;
+constexpr float kDrawnDeviation = 0.02f;
+constexpr std::size_t kDrawnCount = 1 << 16;
+
+/// Gives every parameter the same drawn numbers again and again: timing needs no others, and large
+/// models have billions.
+void upload_drawn_weights(exec::Executor& executor) {
+  std::vector<float> drawn(kDrawnCount);
+  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = kDrawnDeviation * normal(1, 2, i);
+  std::vector<BFloat16> rounded;
+  for (const float each : drawn) rounded.push_back(to_bfloat16(each));
+  for (const ir::Buffer& buffer : executor.parameters()) {
+    const bool is_f32 = buffer.type.kind() == ir::Kind::f32;
+    const auto source =
+        is_f32 ? std::as_bytes(std::span(drawn)) : std::as_bytes(std::span(rounded));
+    executor.upload(buffer.name, [&](std::span<std::byte> out) {
+      for (std::size_t at = 0; at < out.size(); at += source.size())
+        std::ranges::copy(source.first(std::min(source.size(), out.size() - at)), &out[at]);
+    });
+  }
+}
 
 struct BenchOptions {
   RunOptions run;
@@ -61,9 +82,8 @@ model::Model model_of_config(const std::filesystem::path& path) {
 std::vector<ServingTime> time_model(BenchOptions& options, exec::Executor& executor) {
   if (options.draws_weights) {
     options.bench.kind = options.run.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
-    return time_serving(model_of_config(options.run.model), options.bench, executor, [&] {
-      train::initialise_weights(executor.parameters(), kDrawnDeviation, 1, executor);
-    });
+    return time_serving(model_of_config(options.run.model), options.bench, executor,
+                        [&] { upload_drawn_weights(executor); });
   }
   const model::OpenedModel opened =
       open_with_adapter(resolve_model(options.run.model), options.run.adapter);
