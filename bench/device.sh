@@ -4,8 +4,8 @@
 #   bench/device.sh bundle           builds, and gathers programs with the libraries they need in build/device
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
-# Parts: check (conformance), attention, train, decode, peer-train, peer-decode. A machine with every package of
-# the README needs no bundle from elsewhere: `bundle`, then `run`.
+# Parts: check (conformance), job (a whole job, and its bits through every path), attention, train, decode, peer-train,
+# peer-decode. A machine with every package of the README needs no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
@@ -53,6 +53,7 @@ run_decode() {
       --batch 1,64,256 --context 128,1024 --prompt 512,4096
   done
 }
+run_job() { step bench/gpu_job.sh "$bundle/parhelion"; }
 run_peer_train() { step python3 bench/gpu_train_peer.py bench/qwen3_0_6b.json 8 4096; }
 run_peer_decode() { step python3 bench/gpu_decode_peer.py bench/qwen3_0_6b.json; }
 
@@ -61,7 +62,7 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check attention train decode peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check job attention train decode peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 

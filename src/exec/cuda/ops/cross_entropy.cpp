@@ -10,7 +10,7 @@ namespace {
 
 /// Rows of logits that exist at one time: enough for the matmuls, and for the sum of the weight's
 /// gradient to be read and written seldom.
-constexpr std::int64_t kLogitRows = 2048;
+constexpr std::int64_t kLogitRows = 4096;
 
 /// Sizes and kinds of a linear_cross_entropy and of its parts.
 struct LinearSizes {
