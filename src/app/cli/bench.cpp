@@ -24,8 +24,8 @@ constexpr std::size_t kDrawnCount = 1 << 16;
 void upload_drawn_weights(exec::Executor& executor) {
   std::vector<float> drawn(kDrawnCount);
   for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = kDrawnDeviation * normal(1, 2, i);
-  std::vector<BFloat16> rounded;
-  for (const float each : drawn) rounded.push_back(to_bfloat16(each));
+  std::vector<BFloat16> rounded(kDrawnCount);
+  std::ranges::transform(drawn, rounded.begin(), to_bfloat16);
   for (const ir::Buffer& buffer : executor.parameters()) {
     const bool is_f32 = buffer.type.kind() == ir::Kind::f32;
     const auto source =

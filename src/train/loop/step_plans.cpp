@@ -23,6 +23,22 @@ T output_number(exec::Plan& plan, std::string_view name) {
   return exec::host_span<T>(plan, name).front();
 }
 
+/// Plans a pass over a bucket; where memory is missing, says which settings of the job ask for
+/// less.
+std::unique_ptr<exec::Plan> plan_pass(exec::Executor& executor, const ir::Program& instance,
+                                      const Job& job, const Bucket& bucket) {
+  try {
+    return executor.plan(instance, exec::Weights::trained);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::exhausted) throw;
+    const bool recomputes = job.model.recompute != Recompute::none;
+    fail(ErrorKind::exhausted,
+         "{}; a pass of {} tokens asks for less where data.microbatch_tokens is "
+         "lower{}",
+         error.what(), bucket.tokens, recomputes ? "" : " or model.recompute is \"layer\"");
+  }
+}
+
 }  // namespace
 
 StepPlans::StepPlans(const TrainingPrograms& programs, const Job& job, exec::Executor& executor)
@@ -31,8 +47,8 @@ StepPlans::StepPlans(const TrainingPrograms& programs, const Job& job, exec::Exe
       buckets_(buckets_of(job.data)) {
   for (const Bucket& bucket : buckets_) {
     const StepInstance instance = instantiate_step(programs, job, bucket);
-    microbatch_.push_back(executor.plan(instance.microbatch, exec::Weights::trained));
-    score_.push_back(executor.plan(instantiate_score(programs, bucket), exec::Weights::trained));
+    microbatch_.push_back(plan_pass(executor, instance.microbatch, job, bucket));
+    score_.push_back(plan_pass(executor, instantiate_score(programs, bucket), job, bucket));
     if (!update_) update_ = executor.plan(instance.update, exec::Weights::trained);
   }
 }
