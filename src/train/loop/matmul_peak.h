@@ -4,7 +4,7 @@
 
 namespace parhelion::train {
 
-/// The rate of the executor's matmul at a shape that suits it, the best one of a tenth of a
+/// The rate of the executor's matmul at a shape that suits its device, the best one of a tenth of a
 /// second: what a training step can reach at best. A machine that is busy all that time gives less.
 ///
 /// Units: FLOP per second
