@@ -4,8 +4,9 @@
 #   bench/device.sh bundle           builds, and gathers programs with the libraries they need in build/device
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
-# Parts: check (conformance), job (a whole job, and its bits through every path), attention, train, decode, peer-train,
-# peer-decode. A machine with every package of the README needs no bundle from elsewhere: `bundle`, then `run`.
+# Parts: check (conformance), job (a small job, and its bits through every path), large-job (one of 0.6B parameters, and
+# its checkpoints), attention, train, decode, peer-train, peer-decode. A machine with every package of the README needs
+# no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
@@ -54,6 +55,7 @@ run_decode() {
   done
 }
 run_job() { step bench/gpu_job.sh "$bundle/parhelion"; }
+run_large_job() { step bench/gpu_large_job.sh "$bundle/parhelion"; }
 run_peer_train() { step python3 bench/gpu_train_peer.py bench/qwen3_0_6b.json 8 4096; }
 run_peer_decode() { step python3 bench/gpu_decode_peer.py bench/qwen3_0_6b.json; }
 
@@ -62,12 +64,12 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check job attention train decode peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check job large-job attention train decode peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 
 case "${1:-}" in
   bundle) make_bundle ;;
   run) shift && run_parts "$@" ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac
