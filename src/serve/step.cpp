@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/passes/lower.h"
+#include "serve/step_choice.h"
 #include "serve/step_inputs.h"
 
 #include <algorithm>
@@ -12,27 +13,6 @@ namespace {
 
 auto size_of(const ir::Capacities& of) {
   return std::tuple(of[ir::Symbol::tokens], of[ir::Symbol::logit_rows], of[ir::Symbol::rows]);
-}
-
-struct Need {
-  std::int64_t tokens = 0;
-  std::int64_t queries = 0;
-  std::int64_t rows = 0;
-};
-
-Need need_of(std::span<const StepRow> rows) {
-  Need need{.rows = static_cast<std::int64_t>(rows.size())};
-  for (const StepRow& row : rows) {
-    need.tokens += static_cast<std::int64_t>(row.tokens.size());
-    need.queries += static_cast<std::int64_t>(row.queries.size());
-  }
-  return need;
-}
-
-bool covers(const ir::Capacities& instance, const Need& need) {
-  return instance[ir::Symbol::tokens] >= need.tokens &&
-         instance[ir::Symbol::logit_rows] >= need.queries &&
-         instance[ir::Symbol::rows] >= need.rows;
 }
 
 }  // namespace
@@ -58,19 +38,15 @@ std::int64_t Stepper::most_tokens(std::int64_t queries) const {
   std::int64_t most = 0;
   for (const ir::Capacities& instance : catalogue_) {
     if (instance[ir::Symbol::logit_rows] >= queries)
-      most = std::max(most, instance[ir::Symbol::tokens]);
+      most = std::max(most, most_row_tokens(instance));
   }
   return most;
 }
 
 exec::Plan& Stepper::choose(std::span<const StepRow> rows) {
-  const Need need = need_of(rows);
-  const auto at = std::ranges::find_if(
-      catalogue_, [&](const auto& instance) { return covers(instance, need); });
-  ensure(at != catalogue_.end(), ErrorKind::bug,
-         "step: no instance covers {} tokens, {} queries, {} rows", need.tokens, need.queries,
-         need.rows);
-  return *plans_[static_cast<std::size_t>(at - catalogue_.begin())];
+  const std::optional<std::size_t> at = covering_instance(catalogue_, rows);
+  ensure(at.has_value(), ErrorKind::bug, "step: no instance covers {} rows", rows.size());
+  return *plans_[*at];
 }
 
 std::span<const LogitAnswer> Stepper::run(std::span<const StepRow> rows) {
@@ -81,8 +57,9 @@ std::span<const LogitAnswer> Stepper::run(std::span<const StepRow> rows) {
   const auto* target = reinterpret_cast<const float*>(plan.host("log_probability").data());
   const auto* sampled = reinterpret_cast<const std::int32_t*>(plan.host("sampled_ids").data());
   const auto* drawn = reinterpret_cast<const float*>(plan.host("sampled_log_probability").data());
-  const std::int64_t queries = need_of(rows).queries;
-  for (std::int64_t i = 0; i < queries; ++i) answers_.push_back({target[i], sampled[i], drawn[i]});
+  std::size_t queries = 0;
+  for (const StepRow& row : rows) queries += row.queries.size();
+  for (std::size_t i = 0; i < queries; ++i) answers_.push_back({target[i], sampled[i], drawn[i]});
   return answers_;
 }
 

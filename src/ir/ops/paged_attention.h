@@ -9,6 +9,9 @@ namespace parhelion::ir {
 
 /// Attention of new tokens over paged keys and values; bits are those of Attention.
 ///
+/// Where tokens = rows, each row has at most one new token, and that of row r is token r: the rows
+/// of a decode step. What a step with other rows gives in such an instance is not defined.
+///
 /// Inputs   (I1) q: [tokens, q_heads, d]   (I2) key_pages: [pages, page_tokens, kv_heads, d]
 ///          (I3) value_pages: its type   (I4) page_table: i32[rows, pages_per_row]
 ///          (I5) query_indptr: i32[rows + 1], prefix sums of new tokens

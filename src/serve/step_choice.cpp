@@ -1,0 +1,51 @@
+#include "serve/step_choice.h"
+
+#include <algorithm>
+
+namespace parhelion::serve {
+namespace {
+
+struct StepNeed {
+  std::int64_t tokens = 0;
+  std::int64_t queries = 0;
+  std::int64_t rows = 0;
+  bool is_decode = false;
+};
+
+StepNeed need_of(std::span<const StepRow> rows) {
+  StepNeed need{.rows = static_cast<std::int64_t>(rows.size())};
+  for (const StepRow& row : rows) {
+    need.tokens += static_cast<std::int64_t>(row.tokens.size());
+    need.queries += static_cast<std::int64_t>(row.queries.size());
+  }
+  need.is_decode =
+      std::ranges::all_of(rows, [](const auto& row) { return row.tokens.size() == 1; });
+  return need;
+}
+
+bool decodes(const ir::Capacities& instance) {
+  return instance[ir::Symbol::tokens] == instance[ir::Symbol::rows];
+}
+
+bool covers(const ir::Capacities& instance, const StepNeed& need) {
+  return instance[ir::Symbol::tokens] >= need.tokens &&
+         instance[ir::Symbol::logit_rows] >= need.queries &&
+         instance[ir::Symbol::rows] >= need.rows && (need.is_decode || !decodes(instance));
+}
+
+}  // namespace
+
+std::optional<std::size_t> covering_instance(std::span<const ir::Capacities> catalogue,
+                                             std::span<const StepRow> rows) {
+  const StepNeed need = need_of(rows);
+  const auto at =
+      std::ranges::find_if(catalogue, [&](const auto& instance) { return covers(instance, need); });
+  if (at == catalogue.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - catalogue.begin());
+}
+
+std::int64_t most_row_tokens(const ir::Capacities& instance) {
+  return decodes(instance) ? 1 : instance[ir::Symbol::tokens];
+}
+
+}  // namespace parhelion::serve
