@@ -18,6 +18,4 @@ void check(cublasStatus_t status, std::string_view what) {
   fail(kind, "{}: {}", what, cublasLtGetStatusString(status));
 }
 
-void check_launch(std::string_view kernel) { check(cudaGetLastError(), kernel); }
-
 }  // namespace parhelion::exec::cuda

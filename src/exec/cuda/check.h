@@ -10,7 +10,4 @@ namespace parhelion::exec::cuda {
 void check(cudaError_t status, std::string_view what);
 void check(cublasStatus_t status, std::string_view what);
 
-/// Checks the launch of a kernel.
-void check_launch(std::string_view kernel);
-
 }  // namespace parhelion::exec::cuda

@@ -76,6 +76,7 @@ __device__ void adam_chunk(const AdamItem& item, std::int64_t first) {
 // Traffic: reads p, g, m, v once, writes p, m, v once; 16-byte accesses, eight elements a thread.
 // Needs:   tensors aligned to 16 bytes. All in f32, each fused or rounded as on the CPU.
 __global__ void __launch_bounds__(kUpdateThreads) adam_kernel(UpdateTable<AdamItem> table) {
+  wait_for_inputs();
   if (table.gate != nullptr && !*table.gate) return;
   const UpdateChunk chunk = table.chunks[blockIdx.x];
   const AdamItem item = table.items[chunk.item];

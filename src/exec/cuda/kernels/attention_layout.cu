@@ -1,6 +1,6 @@
-#include "exec/cuda/check.h"
 #include "exec/cuda/kernels/attention_layout.h"
 #include "exec/cuda/kernels/common.cuh"
+#include "exec/cuda/kernels/launch.cuh"
 
 #include <algorithm>
 
@@ -66,6 +66,7 @@ __device__ unsigned choice_of(const DocumentSlots& slots, std::int64_t used) {
 
 /// One block a class, whose documents keep their order; the others zero the tail.
 __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(DocumentLayout layout) {
+  wait_for_inputs();
   if (static_cast<int>(blockIdx.x) >= layout.classes) {
     const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) - layout.classes;
     zero_tail(layout.tail, block * blockDim.x + threadIdx.x,
@@ -142,6 +143,7 @@ __device__ std::int32_t safe_page(const RowLayout& layout, std::int64_t i) {
 
 /// The first block lays out rows, the others copy the table and zero the tail.
 __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
+  wait_for_inputs();
   if (blockIdx.x > 0) {
     const std::int64_t count = layout.rows * layout.pages_per_row;
     const std::int64_t threads = static_cast<std::int64_t>(gridDim.x - 1) * blockDim.x;
@@ -176,13 +178,11 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout 
 
 void lay_out_documents(const DocumentLayout& layout, cudaStream_t stream) {
   const unsigned blocks = static_cast<unsigned>(layout.classes) + kLayoutBlocks;
-  lay_out_documents_kernel<<<blocks, kLayoutThreads, 0, stream>>>(layout);
-  check_launch("lay_out_documents");
+  launch("lay_out_documents", lay_out_documents_kernel, blocks, kLayoutThreads, stream, layout);
 }
 
 void lay_out_rows(const RowLayout& layout, cudaStream_t stream) {
-  lay_out_rows_kernel<<<1 + kLayoutBlocks, kLayoutThreads, 0, stream>>>(layout);
-  check_launch("lay_out_rows");
+  launch("lay_out_rows", lay_out_rows_kernel, 1 + kLayoutBlocks, kLayoutThreads, stream, layout);
 }
 
 }  // namespace parhelion::exec::cuda

@@ -109,6 +109,7 @@ __device__ std::int64_t plain_first(const PlainShape& shape, std::int64_t positi
 
 template <class T>
 __global__ void plain_attention_kernel(PlainAttention args) {
+  wait_for_inputs();
   const PlainShape& shape = args.shape;
   const PlainWarp warp = plain_warp(plain_row_floats(shape.d));
   if (warp.index >= shape.tokens * shape.query_heads) return;
@@ -129,6 +130,7 @@ __global__ void plain_attention_kernel(PlainAttention args) {
 
 template <class T>
 __global__ void plain_paged_attention_kernel(PlainPagedAttention args) {
+  wait_for_inputs();
   const PlainShape& shape = args.shape;
   const PlainWarp warp = plain_warp(plain_row_floats(shape.d));
   if (warp.index >= shape.tokens * shape.query_heads) return;

@@ -3,6 +3,7 @@
 #include "exec/cuda/check.h"
 #include "exec/cuda/kernels/attention_plain.h"
 #include "exec/cuda/kernels/common.cuh"
+#include "exec/cuda/kernels/launch.cuh"
 
 #include <algorithm>
 
@@ -75,9 +76,11 @@ void launch_plain(void (*kernel)(Args), const Args& args, std::int64_t items, st
                                static_cast<int>(shared)),
           "plain attention memory");
   }
-  kernel<<<block_count(items, warps), static_cast<unsigned>(warps * kWarpSize),
-           static_cast<std::size_t>(shared), stream>>>(args);
-  check_launch("plain attention");
+  launch("plain attention", kernel,
+         {.blocks = block_count(items, warps),
+          .threads = static_cast<unsigned>(warps * kWarpSize),
+          .shared_bytes = static_cast<std::size_t>(shared)},
+         stream, args);
 }
 
 }  // namespace parhelion::exec::cuda

@@ -59,6 +59,7 @@ __device__ void plain_dq_keys(const PlainShape& shape, const PlainGradRow& row, 
 
 template <class T>
 __global__ void plain_dq_kernel(PlainAttentionGrad args) {
+  wait_for_inputs();
   const PlainAttention& forward = args.forward;
   const PlainShape& shape = forward.shape;
   const std::int64_t d = shape.d;
@@ -138,6 +139,7 @@ __device__ void plain_key_rows(const PlainAttentionGrad& args, const PlainKey& k
 
 template <class T>
 __global__ void plain_dk_kernel(PlainAttentionGrad args) {
+  wait_for_inputs();
   const PlainAttention& forward = args.forward;
   const PlainShape& shape = forward.shape;
   const std::int64_t d = shape.d;

@@ -9,7 +9,8 @@ constexpr int kClearThreads = 256;
 // Zeros in every chunk, one block per chunk.
 // Traffic: writes the chunks.
 __global__ void __launch_bounds__(kClearThreads)
-    clear_kernel(const ClearChunk* __restrict__ chunks, const bool* gate) {
+    clear_kernel(const ClearChunk* chunks, const bool* gate) {
+  wait_for_inputs();
   if (gate != nullptr && !*gate) return;
   const ClearChunk chunk = chunks[blockIdx.x];
   const std::int64_t packs = chunk.count / 4;

@@ -17,6 +17,7 @@ __device__ __forceinline__ T dropout_of(T x, std::uint32_t noise, const Dropout&
 // Needs:   operands aligned to 16 bytes.
 template <class T>
 __global__ void __launch_bounds__(kMapThreads) dropout_kernel(Dropout args) {
+  wait_for_inputs();
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * kMapThreads + threadIdx.x;
   const std::int64_t first = kMapCount * group;
   if (first >= args.count) return;

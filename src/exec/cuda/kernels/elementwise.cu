@@ -36,9 +36,10 @@ constexpr int kBroadcastThreads = 256;
 // y[r, c] = x[r] / divisor, one element per thread.
 // Traffic: writes y; x comes from the caches.
 __global__ void __launch_bounds__(kBroadcastThreads)
-    broadcast_kernel(const float* __restrict__ x,  // [count / columns]
-                     float* __restrict__ y,        // [count]
+    broadcast_kernel(const float* x,  // [count / columns]
+                     float* y,        // [count]
                      std::int64_t count, std::int64_t columns, float divisor) {
+  wait_for_inputs();
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kBroadcastThreads + threadIdx.x;
   if (i < count) y[i] = x[i / columns] / divisor;
 }

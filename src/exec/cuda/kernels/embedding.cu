@@ -10,10 +10,11 @@ namespace {
 // Needs:   rows of whole units.
 template <class Unit>
 __global__ void __launch_bounds__(kRowCopyThreads)
-    embedding_kernel(const std::int32_t* __restrict__ ids,  // [tokens]
-                     const Unit* __restrict__ table,        // [vocabulary, units]
-                     Unit* __restrict__ y,                  // [tokens, units]
+    embedding_kernel(const std::int32_t* ids,  // [tokens]
+                     const Unit* table,        // [vocabulary, units]
+                     Unit* y,                  // [tokens, units]
                      std::int64_t tokens, std::int64_t vocabulary, std::int64_t units) {
+  wait_for_inputs();
   const std::int64_t t = grid_row();
   if (t >= tokens) return;
   const std::int64_t id = ids[t];

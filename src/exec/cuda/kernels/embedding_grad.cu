@@ -53,8 +53,9 @@ std::size_t sort_tokens(const IdTables& tables, std::size_t room_bytes, std::int
 // Tables of the sort; ids outside become `vocabulary`, which sorts last.
 // Traffic: reads ids once, writes two tables.
 __global__ void __launch_bounds__(kIdThreads)
-    id_tables_kernel(const std::int32_t* __restrict__ ids, IdTables tables, std::int64_t tokens,
+    id_tables_kernel(const std::int32_t* ids, IdTables tables, std::int64_t tokens,
                      std::int64_t vocabulary) {
+  wait_for_inputs();
   const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * kIdThreads + threadIdx.x;
   if (t >= tokens) return;
   const std::int64_t id = ids[t];
@@ -96,6 +97,7 @@ __device__ __forceinline__ void add_run(const EmbeddingGrad& args, const IdTable
 template <class T, int count>
 __global__ void __launch_bounds__(kRunThreads)
     embedding_grad_kernel(EmbeddingGrad args, IdTables tables) {
+  wait_for_inputs();
   if (args.gate != nullptr && !*args.gate) return;
   const std::int64_t slot = blockIdx.x;
   const std::uint32_t id = tables.sorted_ids[slot];

@@ -10,6 +10,7 @@ constexpr int kFoldSums = 32;
 // acc += sums of partial over its rows: a warp's lanes are columns, its warps the 32 sums.
 // Traffic: reads partial once, mostly from L2.
 __global__ void __launch_bounds__(kWarpSize* kFoldSums) fold_blocks_kernel(FoldBlocks args) {
+  wait_for_inputs();
   __shared__ float sums[kFoldSums][kWarpSize];
   if (args.gate != nullptr && !*args.gate) return;
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kWarpSize + threadIdx.x;

@@ -1,5 +1,5 @@
-#include "exec/cuda/check.h"
 #include "exec/cuda/kernels/gemv.h"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/silu.cuh"
 
 #include <algorithm>
@@ -9,6 +9,7 @@ namespace parhelion::exec::cuda {
 namespace {
 
 constexpr int kGemvWarps = 4;
+constexpr int kGemvThreads = kGemvWarps * kWarpSize;
 constexpr int kPackNumbers = 8;  // bf16 numbers of 16 bytes
 
 /// A lane's packs of one row of weights: every 32nd from its own on.
@@ -61,7 +62,7 @@ struct GemvParts {
 // once, x once per block from the L2. Needs:   k % 8 == 0, 16-byte aligned rows.  Accumulates in
 // f32.
 template <int steps, class Y>
-__global__ void __launch_bounds__(kGemvWarps* kWarpSize)
+__global__ void __launch_bounds__(kGemvThreads)
     gemv_kernel(const __grid_constant__ GemvParts<Y> parts, const uint4* x, int packs) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   cudaTriggerProgrammaticLaunchCompletion();
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kGemvWarps* kWarpSize)
 
 // As gemv_kernel with two rows of weights a warp, and swiglu of their products.
 template <int steps>
-__global__ void __launch_bounds__(kGemvWarps* kWarpSize)
+__global__ void __launch_bounds__(kGemvThreads)
     gate_up_gemv_kernel(const uint4* gate, const uint4* up, const uint4* x, __nv_bfloat16* y, int n,
                         int packs) {
   const int row = gemv_row();
@@ -111,22 +112,7 @@ __global__ void __launch_bounds__(kGemvWarps* kWarpSize)
   if (lane == 0) y[row] = from_float<__nv_bfloat16>(swiglu_of<__nv_bfloat16>(gate_value, up_value));
 }
 
-/// Starts a kernel that waits for the one ahead by itself.
-template <class... Parameters, class... Arguments>
-void launch_dependent(const char* name, void (*kernel)(Parameters...), std::int64_t rows,
-                      cudaStream_t stream, Arguments... arguments) {
-  if (rows == 0) return;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(block_count(rows, kGemvWarps));
-  config.blockDim = dim3(kGemvWarps * kWarpSize);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
-}
+unsigned gemv_blocks(std::int64_t rows) { return block_count(rows, kGemvWarps); }
 
 /// Calls body with the fewest steps that cover a row in one trip, else with the most.
 template <int... steps, class Body>
@@ -159,8 +145,9 @@ void gemvs(std::span<const Gemv> args, cudaStream_t stream) {
     with_type(args.front().y_kind, [&](auto y) {
       using Y = decltype(y);
       const GemvParts<Y> parts = parts_of<Y>(args);
-      launch_dependent("gemv", gemv_kernel<decltype(steps)::value, Y>, parts.end[parts.count - 1],
-                       stream, parts, static_cast<const uint4*>(args.front().x), packs);
+      launch("gemv", gemv_kernel<decltype(steps)::value, Y>,
+             gemv_blocks(parts.end[parts.count - 1]), kGemvThreads, stream, parts,
+             static_cast<const uint4*>(args.front().x), packs);
     });
   });
 }
@@ -170,10 +157,10 @@ void gemv(const Gemv& args, cudaStream_t stream) { gemvs({&args, 1}, stream); }
 void gate_up_gemv(const GateUpGemv& args, cudaStream_t stream) {
   const auto packs = static_cast<int>(args.k / kPackNumbers);
   with_steps<4, 8>(packs, [&](auto steps) {
-    launch_dependent("gate_up_gemv", gate_up_gemv_kernel<decltype(steps)::value>, args.n, stream,
-                     static_cast<const uint4*>(args.gate), static_cast<const uint4*>(args.up),
-                     static_cast<const uint4*>(args.x), static_cast<__nv_bfloat16*>(args.y),
-                     static_cast<int>(args.n), packs);
+    launch("gate_up_gemv", gate_up_gemv_kernel<decltype(steps)::value>, gemv_blocks(args.n),
+           kGemvThreads, stream, static_cast<const uint4*>(args.gate),
+           static_cast<const uint4*>(args.up), static_cast<const uint4*>(args.x),
+           static_cast<__nv_bfloat16*>(args.y), static_cast<int>(args.n), packs);
   });
 }
 

@@ -46,6 +46,7 @@ __device__ __forceinline__ std::int64_t row_of_y(const HeadTask& task, std::int6
 template <class T, class Shape, int each>
 __global__ void __launch_bounds__(Shape::kBlock)
     head_rows_kernel(const __grid_constant__ HeadWork work) {
+  wait_for_inputs();
   int index = 0;
   while (index + 1 < work.task_count && blockIdx.x >= work.first_block[index + 1]) ++index;
   const HeadTask& task = work.tasks[index];

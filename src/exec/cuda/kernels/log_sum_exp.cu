@@ -1,4 +1,4 @@
-#include "exec/cuda/check.h"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/log_sum_exp.cuh"
 #include "exec/cuda/kernels/log_sum_exp.h"
 
@@ -73,6 +73,7 @@ __device__ __forceinline__ void store_slopes(const float* row, T* out, std::int6
 template <bool is_aligned, class T>
 __global__ void __cluster_dims__(kRowBlocks, 1, 1) __launch_bounds__(kRowThreads)
     logit_rows_kernel(LogitRows args) {
+  wait_for_inputs();
   extern __shared__ UnitState own_states[];
   cg::cluster_group cluster = cg::this_cluster();
   const auto rank = static_cast<int>(cluster.block_rank());
@@ -115,12 +116,12 @@ __global__ void __cluster_dims__(kRowBlocks, 1, 1) __launch_bounds__(kRowThreads
 template <bool is_aligned>
 void launch_logit_rows(const LogitRows& args, cudaStream_t stream) {
   const std::int64_t states = (unit_count(args.cols) + kRowBlocks - 1) / kRowBlocks;
-  const auto shared = static_cast<std::size_t>(states) * sizeof(UnitState);
-  const auto blocks = static_cast<unsigned>(args.rows * kRowBlocks);
+  const LaunchGrid grid{.blocks = static_cast<unsigned>(args.rows * kRowBlocks),
+                        .threads = kRowThreads,
+                        .shared_bytes = static_cast<std::size_t>(states) * sizeof(UnitState)};
   with_type(args.d_kind, [&](auto type) {
-    logit_rows_kernel<is_aligned, decltype(type)><<<blocks, kRowThreads, shared, stream>>>(args);
+    launch("logit_rows", logit_rows_kernel<is_aligned, decltype(type)>, grid, stream, args);
   });
-  check_launch("logit_rows");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ __device__ __forceinline__ void map_pack(const F& f, Y* y, const MapPack<X>&... 
 template <class F, class Y, class... X>
 __global__ void __launch_bounds__(kMapThreads)
     map_kernel(F f, std::int64_t count, const bool* gate, Y* y, const X*... x) {
+  wait_for_inputs();
   if (gate != nullptr && !*gate) return;
   const std::int64_t first =
       kMapCount * (static_cast<std::int64_t>(blockIdx.x) * kMapThreads + threadIdx.x);

@@ -100,6 +100,7 @@ __global__ void __launch_bounds__(Shape::kBlock, kResidentBlocks<Shape>)
     norm_gradients_kernel(const __grid_constant__ NormGradients args,
                           float* partial,  // [blocks, packs], null: no gradient of w
                           int packs) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t cols = static_cast<std::int64_t>(packs) * Pack<T>::kCount;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kFoldedBlock<Shape> +

@@ -11,6 +11,7 @@ namespace {
 template <class Unit>
 __global__ void __launch_bounds__(kRowCopyThreads)
     page_write_kernel(PageWrite args, std::int64_t units) {
+  wait_for_inputs();
   if (args.gate != nullptr && !*args.gate) return;
   const std::int64_t t = grid_row();
   if (t >= args.tokens) return;

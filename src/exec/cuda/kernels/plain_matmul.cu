@@ -1,5 +1,5 @@
-#include "exec/cuda/check.h"
 #include "exec/cuda/kernels/common.cuh"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/plain_matmul.h"
 
 namespace parhelion::exec::cuda {
@@ -17,6 +17,7 @@ __device__ float bias_at(const PlainMatmul& args, std::int64_t column) {
 // One thread per output, neighbours in a row of c. Not fast: for products that the library refuses.
 template <class A, class B, class C>
 __global__ void __launch_bounds__(kPlainThreads) plain_matmul_kernel(PlainMatmul args) {
+  wait_for_inputs();
   const A* a = static_cast<const A*>(args.a);
   const B* b = static_cast<const B*>(args.b);
   C* c = static_cast<C*>(args.c);
@@ -43,17 +44,15 @@ __global__ void __launch_bounds__(kPlainThreads) plain_matmul_kernel(PlainMatmul
 
 void plain_matmul(const PlainMatmul& args, cudaStream_t stream) {
   const std::int64_t count = args.m * args.n;
-  if (count == 0) return;
   const unsigned blocks = block_count(count, kPlainThreads, kPlainBlocks);
   with_type(args.a_kind, [&](auto a) {
     with_type(args.b_kind, [&](auto b) {
       with_type(args.c_kind, [&](auto c) {
-        plain_matmul_kernel<decltype(a), decltype(b), decltype(c)>
-            <<<blocks, kPlainThreads, 0, stream>>>(args);
+        launch("plain_matmul", plain_matmul_kernel<decltype(a), decltype(b), decltype(c)>, blocks,
+               kPlainThreads, stream, args);
       });
     });
   });
-  check_launch("plain_matmul");
 }
 
 }  // namespace parhelion::exec::cuda

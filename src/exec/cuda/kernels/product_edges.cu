@@ -1,5 +1,5 @@
-#include "exec/cuda/check.h"
 #include "exec/cuda/kernels/common.cuh"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/product_edges.h"
 
 namespace parhelion::exec::cuda {
@@ -10,8 +10,8 @@ constexpr int kEdgePack = 8;
 
 // Eight numbers a thread: reads 16 bytes, writes 32. The last thread does the rest one by one.
 __global__ void __launch_bounds__(kEdgeThreads)
-    widen_kernel(const __nv_bfloat16* __restrict__ x, float* __restrict__ wide,
-                 std::int64_t count) {
+    widen_kernel(const __nv_bfloat16* x, float* wide, std::int64_t count) {
+  wait_for_inputs();
   const std::int64_t first =
       (std::int64_t{blockIdx.x} * kEdgeThreads + threadIdx.x) * std::int64_t{kEdgePack};
   if (first + kEdgePack <= count) {
@@ -29,6 +29,7 @@ __global__ void __launch_bounds__(kEdgeThreads)
 // One number a thread and turn: reads product and bias, writes c.
 template <class C, class B>
 __global__ void __launch_bounds__(kEdgeThreads) finish_product_kernel(ProductEnd args) {
+  wait_for_inputs();
   const B* bias = static_cast<const B*>(args.bias);
   C* c = static_cast<C*>(args.c);
   const std::int64_t count = args.rows * args.columns;
@@ -46,23 +47,20 @@ constexpr std::int64_t kFinishBlocks = 132 * 16;
 }  // namespace
 
 void widen(const void* x, float* wide, std::int64_t count, cudaStream_t stream) {
-  if (count == 0) return;
   const unsigned blocks = block_count(count, kEdgeThreads * kEdgePack);
-  widen_kernel<<<blocks, kEdgeThreads, 0, stream>>>(static_cast<const __nv_bfloat16*>(x), wide,
-                                                    count);
-  check_launch("widen");
+  launch("widen", widen_kernel, blocks, kEdgeThreads, stream, static_cast<const __nv_bfloat16*>(x),
+         wide, count);
 }
 
 void finish_product(const ProductEnd& args, cudaStream_t stream) {
   const std::int64_t count = args.rows * args.columns;
-  if (count == 0) return;
   const unsigned blocks = block_count(count, kEdgeThreads, kFinishBlocks);
   with_type(args.c_kind, [&](auto c) {
     with_type(args.bias_kind, [&](auto bias) {
-      finish_product_kernel<decltype(c), decltype(bias)><<<blocks, kEdgeThreads, 0, stream>>>(args);
+      launch("finish_product", finish_product_kernel<decltype(c), decltype(bias)>, blocks,
+             kEdgeThreads, stream, args);
     });
   });
-  check_launch("finish_product");
 }
 
 }  // namespace parhelion::exec::cuda

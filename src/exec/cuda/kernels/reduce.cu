@@ -38,6 +38,7 @@ __device__ __forceinline__ float fold_columns(const float* x, std::int64_t cols,
 // Traffic: reads x once.
 template <class Fold>
 __global__ void __launch_bounds__(kReduceBlock) reduce_kernel(Reduce args, float divisor) {
+  wait_for_inputs();
   const std::int64_t row =
       (static_cast<std::int64_t>(blockIdx.x) * kReduceBlock + threadIdx.x) / kWarpSize;
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -51,6 +52,7 @@ __global__ void __launch_bounds__(kReduceBlock) reduce_kernel(Reduce args, float
 // Traffic: reads x once.
 template <class Fold>
 __global__ void __launch_bounds__(kWideReduceBlock) reduce_wide_kernel(Reduce args, float divisor) {
+  wait_for_inputs();
   __shared__ float parts[kWarpSize];
   const std::int64_t row = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
@@ -83,9 +85,10 @@ constexpr int kAccumulateThreads = 128;
 // Needs:   rows of whole parts, aligned to them.
 template <class T, int count>
 __global__ void __launch_bounds__(kAccumulateThreads)
-    accumulate_rows_kernel(const T* __restrict__ dy,     // [rows, cols]
-                           float* __restrict__ partial,  // [blocks, cols]
+    accumulate_rows_kernel(const T* dy,     // [rows, cols]
+                           float* partial,  // [blocks, cols]
                            std::int64_t rows, std::int64_t cols, const bool* gate) {
+  wait_for_inputs();
   if (gate != nullptr && !*gate) return;
   const std::int64_t c = (static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) * count;
   if (c >= cols) return;

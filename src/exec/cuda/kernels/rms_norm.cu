@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(Shape::kBlock)
                     T* s,        // [rows, packs], null unless it adds
                     T* y,        // [rows, packs]
                     std::int64_t rows, int packs, float eps) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * Shape::kRows + row_slot<Shape>();
   const bool live = row < rows;
@@ -57,6 +58,7 @@ template <class T, bool adds>
 __global__ void __launch_bounds__(kAnyRowThreads)
     rms_norm_any_kernel(const T* x, const T* r, const T* w, T* s, T* y, std::int64_t cols,
                         float eps) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * cols;
   const auto value = [&](std::int64_t c) {

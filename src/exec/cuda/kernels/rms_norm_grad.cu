@@ -15,6 +15,7 @@ __global__ void __launch_bounds__(Shape::kBlock)
                          const T* dy,  // [rows, packs]
                          T* dx,        // [rows, packs]
                          std::int64_t rows, int packs, float eps) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * Shape::kRows + row_slot<Shape>();
   const bool live = row < rows;
@@ -44,6 +45,7 @@ template <class T>
 __global__ void __launch_bounds__(kAnyRowThreads)
     rms_norm_grad_any_kernel(const T* x, const T* w, const T* dy, T* dx, std::int64_t cols,
                              float eps) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * cols;
   const float rstd = any_row_rstd(x + first, cols, eps, scratch);

@@ -13,10 +13,11 @@ constexpr std::int64_t kAnyFoldedRows = 64;
 // of whole packs, aligned to 16 bytes. Accumulates in f32.
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::kBlock)
-    rms_norm_weight_grad_kernel(const T* __restrict__ x,      // [rows, packs]
-                                const T* __restrict__ dy,     // [rows, packs]
-                                float* __restrict__ partial,  // [blocks, packs]
+    rms_norm_weight_grad_kernel(const T* x,      // [rows, packs]
+                                const T* dy,     // [rows, packs]
+                                float* partial,  // [blocks, packs]
                                 std::int64_t rows, int packs, float eps, const bool* gate) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   if (gate != nullptr && !*gate) return;
   const std::int64_t cols = static_cast<std::int64_t>(packs) * Pack<T>::kCount;
@@ -39,6 +40,7 @@ __global__ void __launch_bounds__(Shape::kBlock)
 template <class T>
 __global__ void __launch_bounds__(kAnyRowThreads)
     rms_norm_rstd_kernel(const T* x, float* rstd, std::int64_t cols, float eps) {
+  wait_for_inputs();
   __shared__ float scratch[kWarpSize];
   const std::int64_t row = blockIdx.x;
   const float result = any_row_rstd(x + row * cols, cols, eps, scratch);
@@ -50,6 +52,7 @@ template <class T>
 __global__ void __launch_bounds__(kAnyRowThreads)
     rms_norm_weight_grad_any_kernel(const T* x, const T* dy, const float* rstd, float* partial,
                                     std::int64_t rows, std::int64_t cols) {
+  wait_for_inputs();
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.y) * kAnyRowThreads + threadIdx.x;
   if (c >= cols) return;
   const std::int64_t first = blockIdx.x * kAnyFoldedRows;

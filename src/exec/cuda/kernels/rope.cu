@@ -21,6 +21,7 @@ struct RopeWork {
 // Needs:   halves of whole parts, aligned to 16 bytes.
 template <class T, int count>
 __global__ void __launch_bounds__(kRopeThreads) rope_kernel(Rope args, RopeWork work) {
+  wait_for_inputs();
   const std::int64_t token =
       static_cast<std::int64_t>(blockIdx.x) * blockDim.y + static_cast<int>(threadIdx.y);
   const int part = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
@@ -86,6 +87,7 @@ constexpr int kTablePositions = 64;  // of a block
 // cos and sin of every position, a column per thread.
 // Traffic: writes the table; runs once, its time is that of f64 functions.
 __global__ void __launch_bounds__(kTableColumns* kTableRows) rope_table_kernel(RopeTable args) {
+  wait_for_inputs();
   const std::int64_t half = args.d / 2;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * kTableColumns + threadIdx.x;
   if (column >= half) return;

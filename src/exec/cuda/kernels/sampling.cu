@@ -1,4 +1,4 @@
-#include "exec/cuda/check.h"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/philox.cuh"
 #include "exec/cuda/kernels/sampling.h"
 #include "exec/cuda/kernels/sampling_row.cuh"
@@ -219,6 +219,7 @@ __device__ std::int64_t pick_id(const Sampling& args, std::int64_t r, const Samp
 // Traffic: reads the logits once from DRAM. Each pass is two cluster barriers.
 __global__ void __cluster_dims__(kSampleBlocks, 1, 1) __launch_bounds__(kSampleThreads)
     sample_kernel(Sampling args, std::int64_t block_units) {
+  wait_for_inputs();
   extern __shared__ Mass unit_memory[];  // [block_units] masses, [block_units] states
   __shared__ SampleShared shared;
   const auto cluster = cooperative_groups::this_cluster();
@@ -258,10 +259,11 @@ void sample(const Sampling& args, cudaStream_t stream) {
   if (args.rows == 0) return;
   const std::int64_t block_units =
       (unit_count(args.vocabulary) + kSampleBlocks - 1) / kSampleBlocks;
-  const auto bytes = static_cast<std::size_t>(block_units) * (sizeof(Mass) + sizeof(UnitState));
-  sample_kernel<<<static_cast<unsigned>(args.rows * kSampleBlocks), kSampleThreads, bytes,
-                  stream>>>(args, block_units);
-  check_launch("sample");
+  const LaunchGrid grid{
+      .blocks = static_cast<unsigned>(args.rows * kSampleBlocks),
+      .threads = kSampleThreads,
+      .shared_bytes = static_cast<std::size_t>(block_units) * (sizeof(Mass) + sizeof(UnitState))};
+  launch("sample", sample_kernel, grid, stream, args, block_units);
 }
 
 }  // namespace parhelion::exec::cuda

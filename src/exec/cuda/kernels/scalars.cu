@@ -16,7 +16,8 @@ struct ScalarLink {
 // Runs steps in order: all threads fetch what is in memory, one computes, all store.
 // Traffic: that of the table; what matters is that no step waits for memory.
 __global__ void __launch_bounds__(kScalarThreads)
-    scalar_steps_kernel(const ScalarStep* __restrict__ steps, int count) {
+    scalar_steps_kernel(const ScalarStep* steps, int count) {
+  wait_for_inputs();
   __shared__ float a[kMostScalarSteps], b[kMostScalarSteps], y[kMostScalarSteps];
   __shared__ ScalarLink links[kMostScalarSteps];
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kScalarThreads) {

@@ -59,6 +59,7 @@ __device__ void sgd_chunk(const SgdItem& item, std::int64_t first) {
 // Traffic: reads p, g and b once, writes p and b once; 16-byte accesses, eight elements a thread.
 // Needs:   tensors aligned to 16 bytes. All in f32, each fused or rounded as on the CPU.
 __global__ void __launch_bounds__(kUpdateThreads) sgd_kernel(UpdateTable<SgdItem> table) {
+  wait_for_inputs();
   if (table.gate != nullptr && !*table.gate) return;
   const UpdateChunk chunk = table.chunks[blockIdx.x];
   const SgdItem item = table.items[chunk.item];

@@ -12,6 +12,7 @@ constexpr int kNormWarps = kNormThreads / kWarpSize;
 // in four partial sums, which are folded by halves, then the lanes.
 // Traffic: reads x once. Needs: blocks aligned to 16 bytes.
 __global__ void __launch_bounds__(kNormThreads) block_norm_kernel(SquaredNorms args) {
+  wait_for_inputs();
   const std::int64_t index =
       std::int64_t{blockIdx.x} * kNormWarps + static_cast<int>(threadIdx.x) / kWarpSize;
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -38,6 +39,7 @@ __global__ void __launch_bounds__(kNormThreads) block_norm_kernel(SquaredNorms a
 // y of one item a block: thread t adds every 256th of its block sums from t on, in f64; the
 // threads' sums are folded by halves.
 __global__ void __launch_bounds__(kNormThreads) item_norm_kernel(SquaredNorms args) {
+  wait_for_inputs();
   __shared__ double sums[kNormThreads];
   const NormItem item = args.items[blockIdx.x];
   const float* block_sums = args.block_sums + item.first_block;
@@ -53,6 +55,7 @@ __global__ void __launch_bounds__(kNormThreads) item_norm_kernel(SquaredNorms ar
 }
 
 __global__ void step_scale_kernel(StepScale args) {
+  wait_for_inputs();
   const float weight = *args.weight;
   if (weight == 0) {
     *args.loss = *args.norm = *args.scale = 0;

@@ -45,6 +45,7 @@ template <class T>
 __global__ void __launch_bounds__(kMapThreads)
     swiglu_grad_kernel(const T* gate, const T* up, const T* dy, T* d_gate, T* d_up,
                        std::int64_t count) {
+  wait_for_inputs();
   const std::int64_t first =
       kMapCount * (static_cast<std::int64_t>(blockIdx.x) * kMapThreads + threadIdx.x);
   if (first + kMapCount <= count) {

@@ -1,5 +1,5 @@
-#include "exec/cuda/check.h"
 #include "exec/cuda/kernels/common.cuh"
+#include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/trial.h"
 
 namespace parhelion::exec::cuda {
@@ -17,6 +17,7 @@ __device__ std::uint32_t mixed(std::uint64_t x) {
 // Writes each element once, in order of addresses.
 template <class T>
 __global__ void __launch_bounds__(kTrialThreads) fill_trial_kernel(TrialMatrix matrix) {
+  wait_for_inputs();
   T* out = static_cast<T*>(matrix.data);
   const std::int64_t count = matrix.rows * matrix.columns;
   const std::int64_t step = std::int64_t{gridDim.x} * kTrialThreads;
@@ -33,6 +34,7 @@ __global__ void __launch_bounds__(kTrialThreads) fill_trial_kernel(TrialMatrix m
 // Integer sums alone: their order does not matter.
 template <class Bits>
 __global__ void __launch_bounds__(kTrialThreads) compare_trial_kernel(TrialComparison of) {
+  wait_for_inputs();
   const Bits* expected = static_cast<const Bits*>(of.expected);
   const Bits* actual = static_cast<const Bits*>(of.actual);
   const std::int64_t count = of.rows * of.columns;
@@ -50,24 +52,22 @@ __global__ void __launch_bounds__(kTrialThreads) compare_trial_kernel(TrialCompa
 
 void fill_trial(const TrialMatrix& matrix, cudaStream_t stream) {
   const std::int64_t count = matrix.rows * matrix.columns;
-  if (count == 0) return;
   const unsigned blocks = block_count(count, kTrialThreads, kTrialBlocks);
   with_type(matrix.kind, [&](auto type) {
-    fill_trial_kernel<decltype(type)><<<blocks, kTrialThreads, 0, stream>>>(matrix);
+    launch("fill_trial", fill_trial_kernel<decltype(type)>, blocks, kTrialThreads, stream, matrix);
   });
-  check_launch("fill_trial");
 }
 
 void compare_trial(const TrialComparison& comparison, cudaStream_t stream) {
   const std::int64_t count = comparison.rows * comparison.columns;
-  if (count == 0) return;
   const unsigned blocks = block_count(count, kTrialThreads, kTrialBlocks);
   if (comparison.kind == ir::Kind::bf16) {
-    compare_trial_kernel<std::uint16_t><<<blocks, kTrialThreads, 0, stream>>>(comparison);
+    launch("compare_trial", compare_trial_kernel<std::uint16_t>, blocks, kTrialThreads, stream,
+           comparison);
   } else {
-    compare_trial_kernel<std::uint32_t><<<blocks, kTrialThreads, 0, stream>>>(comparison);
+    launch("compare_trial", compare_trial_kernel<std::uint32_t>, blocks, kTrialThreads, stream,
+           comparison);
   }
-  check_launch("compare_trial");
 }
 
 }  // namespace parhelion::exec::cuda
