@@ -1,5 +1,8 @@
 #include "exec/cuda/cuda_executor.h"
 #include "exec/cuda/ops/length_classes.h"
+#include "exec/cuda/ops/row_layouts.h"
+#include "ir/builder.h"
+#include "ir/passes/lower.h"
 #include "support/conformance/checks.h"
 #include "support/conformance/data.h"
 #include "support/reference/evaluate.h"
@@ -125,8 +128,14 @@ struct PagedRow {
   std::int64_t kv_length, new_tokens;
 };
 
+struct PagedBatch {
+  std::vector<PagedRow> rows;
+  std::int64_t padding = 0;  ///< tokens of no row
+};
+
 test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
-                      const std::vector<PagedRow>& rows, std::int64_t page_tokens) {
+                      const PagedBatch& batch, std::int64_t page_tokens) {
+  const std::vector<PagedRow>& rows = batch.rows;
   const std::int64_t pages = packed.inputs[0].dim(0) / page_tokens;
   const std::int64_t width = heads.query * heads.d;
   std::vector<double> table, lengths;
@@ -139,7 +148,8 @@ test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
     const auto end = packed.inputs[0].values.begin() + row.kv_length * width;
     q.values.insert(q.values.end(), end - row.new_tokens * width, end);
   }
-  q.type.shape[0] = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  q.type.shape[0] = std::accumulate(counts.begin(), counts.end(), batch.padding);
+  q.values.resize(static_cast<std::size_t>(q.dim(0) * width), 1);
   test::Case result{
       .name = "paged", .op = ir::PagedAttention{.scale = heads.scale()}, .inputs = {}};
   const ir::TensorType page_type{test::kBf16, {pages, page_tokens, heads.kv, heads.d}};
@@ -153,31 +163,116 @@ test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
   return result;
 }
 
-void expect_rows_of_training(const AttentionHeads& heads, const std::vector<PagedRow>& rows) {
+void expect_rows_of_training(const AttentionHeads& heads, const PagedBatch& batch) {
   constexpr std::int64_t kTokens = 512;
   const test::Case packed = packed_case(heads, {kTokens}, kTokens);
   const test::Outcome trained = test::run_case(exact_cuda(), packed);
-  const test::Outcome served = test::run_case(exact_cuda(), paged_case(heads, packed, rows, 16));
+  const test::Outcome served = test::run_case(exact_cuda(), paged_case(heads, packed, batch, 16));
   EXPECT_EQ(trained.numerics, served.numerics);
   const std::int64_t width = heads.query * heads.d;
   auto at = served.outputs[0].values.begin();
-  for (const PagedRow& row : rows) {
+  for (const PagedRow& row : batch.rows) {
     const auto end = trained.outputs[0].values.begin() + row.kv_length * width;
     EXPECT_TRUE(std::equal(end - row.new_tokens * width, end, at))
         << served.kernel << ": the last " << row.new_tokens << " of " << row.kv_length
         << " tokens, heads " << heads.query << "/" << heads.kv << ", d " << heads.d;
     at += row.new_tokens * width;
   }
+  EXPECT_TRUE(std::all_of(at, served.outputs[0].values.end(), [](double y) { return y == 0; }))
+      << served.kernel << ": padding";
 }
 
 TEST(CudaAttention, ServesTheBitsOfTrainingWhenExact) {
   for (const AttentionHeads& heads :
        {AttentionHeads{16, 8, 128}, AttentionHeads{9, 3, 64}, AttentionHeads{4, 4, 64}}) {
-    expect_rows_of_training(heads, {{317, 1}});
-    expect_rows_of_training(heads, {{1, 1}, {2, 1}, {128, 1}, {129, 1}, {512, 1}});
-    expect_rows_of_training(heads, {{512, 512}});
-    expect_rows_of_training(heads, {{40, 16}, {300, 1}, {0, 0}, {511, 2}, {77, 77}});
+    expect_rows_of_training(heads, {{{317, 1}}});
+    expect_rows_of_training(heads, {{{1, 1}, {2, 1}, {128, 1}, {129, 1}, {512, 1}}});
+    expect_rows_of_training(heads, {{{300, 1}, {512, 1}, {0, 0}, {0, 0}, {0, 0}}, 3});
+    expect_rows_of_training(heads, {{{300, 1}, {512, 1}, {0, 0}}, 4});
+    expect_rows_of_training(heads, {{{512, 512}}});
+    expect_rows_of_training(heads, {{{40, 16}, {300, 1}, {0, 0}, {511, 2}, {77, 77}}, 5});
   }
+}
+
+TEST(CudaAttention, ReadsNoKeysOfIdleRowsWhenFast) {
+  const AttentionHeads heads{16, 8, 128};
+  const test::Case packed = packed_case(heads, {512}, 512);
+  const auto fast = [] {
+    return make_cuda_executor({.numerics = Numerics::fast, .plan_cache = {}});
+  };
+  test::expect_reference(fast, paged_case(heads, packed, {{{317, 1}}}, 16), 0x1p-5);
+  test::expect_reference(
+      fast, paged_case(heads, packed, {{{300, 1}, {512, 1}, {0, 0}, {0, 0}}, 2}, 16), 0x1p-5);
+}
+
+struct PagedLayers {
+  ir::Program program;
+  test::NamedWide buffers;
+};
+
+/// Layers of one program. A table, prefix sums or lengths equal to the first's are the first's.
+/// Outputs are `out0` and so on.
+PagedLayers layers_of_one_program(const std::vector<test::Case>& layers) {
+  PagedLayers made;
+  made.program.name = "layers";
+  ir::Builder builder(made.program);
+  std::vector<ir::ValueId> first;
+  for (const test::Case& layer : layers) {
+    const std::string of = std::to_string(&layer - layers.data());
+    std::vector<ir::ValueId> operands;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      const bool is_shared =
+          !first.empty() && i >= 3 && layer.inputs[i].values == layers.front().inputs[i].values;
+      const std::string name = "in" + of + "." + std::to_string(i);
+      operands.push_back(is_shared ? first[i] : builder.input(name, layer.inputs[i].type));
+      if (!is_shared) made.buffers[name] = layer.inputs[i];
+    }
+    if (first.empty()) first = operands;
+    builder.output("out" + of, builder.one(layer.op, operands));
+  }
+  return made;
+}
+
+void expect_layers_alone(const std::vector<test::Case>& layers) {
+  const PagedLayers made = layers_of_one_program(layers);
+  const auto executor = exact_cuda()();
+  const auto plan = executor->plan(ir::lower(made.program, {}), Weights::frozen);
+  const test::NamedWide together = test::run_instance(*executor, *plan, made.buffers);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    const test::Outcome alone = test::run_case(exact_cuda(), layers[layer]);
+    EXPECT_TRUE(test::same_bits(together.at("out" + std::to_string(layer)), alone.outputs.front()))
+        << "layer " << layer << ", " << alone.kernel;
+  }
+}
+
+TEST(CudaAttention, GivesLayersThatShareRowsTheBitsOfEachAlone) {
+  const AttentionHeads heads{4, 2, 64};
+  const test::Case packed = packed_case(heads, {256}, 256);
+  for (const PagedBatch& batch :
+       {PagedBatch{{{200, 1}, {17, 1}, {0, 0}}, 1}, PagedBatch{{{40, 16}, {250, 1}}, 2}}) {
+    const test::Case first = paged_case(heads, packed, batch, 16);
+    test::Case second = first, third = first;
+    std::swap(second.inputs[1], second.inputs[2]);
+    third.inputs[5].values.front() = 96;
+    expect_layers_alone({first, second, third, first});
+  }
+}
+
+TEST(CudaAttention, LaysEqualRowsOutOnce) {
+  cuda::RowLayouts layouts;
+  const cuda::PagedRows rows{.page_table = {1},
+                             .query_indptr = {2},
+                             .kv_length = {3},
+                             .shape = {.rows = 5, .tokens = 5, .pages = 9, .pages_per_row = 2}};
+  cuda::PagedRows others = rows;
+  others.kv_length = {4};
+  const cuda::SharedLayout first = layouts.find(rows);
+  const cuda::SharedLayout other = layouts.find(others);
+  const cuda::SharedLayout again = layouts.find(rows);
+  EXPECT_TRUE(first.is_new && other.is_new);
+  EXPECT_FALSE(again.is_new);
+  EXPECT_EQ(again.layout.safe_table, first.layout.safe_table);
+  EXPECT_NE(other.layout.safe_table, first.layout.safe_table);
 }
 
 }  // namespace

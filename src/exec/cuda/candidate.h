@@ -15,6 +15,7 @@
 namespace parhelion::exec::cuda {
 
 class Libraries;
+class RowLayouts;
 
 /// What kernels are planned for.
 struct Device {
@@ -26,7 +27,8 @@ struct Device {
   bool tf32 = false;
   MemoryChecks checks = MemoryChecks::off;
   Fusions fusions = Fusions::on;
-  Libraries* libraries = nullptr;  ///< handles and plan cache of the executor
+  Libraries* libraries = nullptr;     ///< handles and plan cache of the executor
+  RowLayouts* row_layouts = nullptr;  ///< of the plan that kernels are planned for
 };
 
 /// Addresses of one launch. They are on the device and stay the same in every launch of a plan.

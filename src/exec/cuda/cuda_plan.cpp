@@ -39,7 +39,8 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
   check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
 }
 
-void CudaPlan::plan_ops(Weights weights, const Device& device) {
+void CudaPlan::plan_ops(Weights weights, Device device) {
+  device.row_layouts = &row_layouts_;
   for (Choice& choice : choose_candidates(instance_, memory_, weights, device)) {
     Step step{.kernel = plan_kernel(choice, device),
               .inputs = {},

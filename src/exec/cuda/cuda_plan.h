@@ -2,6 +2,7 @@
 
 #include "exec/cuda/buffers.h"
 #include "exec/cuda/host_block.h"
+#include "exec/cuda/ops/row_layouts.h"
 
 #include <memory>
 #include <string>
@@ -43,7 +44,7 @@ class CudaPlan final : public Plan {
     std::size_t op_count = 1;
   };
 
-  void plan_ops(Weights weights, const Device& device);
+  void plan_ops(Weights weights, Device device);
   void add_addresses(Step& step);
   std::byte* address(ir::ValueId value);
   LaunchArgs args_of(const Step& step) const;
@@ -57,6 +58,7 @@ class CudaPlan final : public Plan {
   cudaStream_t stream_;
   HostBlock inputs_;
   HostBlock outputs_;
+  RowLayouts row_layouts_;
   std::vector<Step> steps_;
   std::vector<StepReport> reports_;
   GraphExec graph_;

@@ -32,6 +32,7 @@ set(exec_cuda_sources
   cuda/ops/reduce.cpp
   cuda/ops/rms_norm.cpp
   cuda/ops/rope.cpp
+  cuda/ops/row_layouts.cpp
   cuda/ops/rows.cpp
   cuda/ops/sample.cpp
   cuda/ops/step.cpp

@@ -176,7 +176,8 @@ void describe_paged(const GraphBuilder& builder) {
   const CudnnTensor q = builder.add(kQ, query);
   const CudnnTensor k = builder.add(kK, pages);
   const CudnnTensor v = builder.add(kV, pages);
-  const CudnnTensor query_offsets = builder.offsets(kQueryOffsets);
+  const CudnnTensor query_offsets =
+      builder.form.is_dense ? nullptr : builder.offsets(kQueryOffsets);
   q->set_ragged_offset(query_offsets);
   auto options = fe::graph::SDPA_attributes().set_name("paged_attention");
   options.set_generate_stats(false);

@@ -39,6 +39,7 @@ struct AttentionForm {
   std::int64_t pages = 0;   ///< of the three paged uses, as are the next two
   std::int64_t page_tokens = 0;
   std::int64_t pages_per_row = 0;
+  bool is_dense = false;  ///< of `folded` and `decode`: slot r's query is token r, without offsets
 };
 
 /// One line that no other form has.
@@ -58,7 +59,7 @@ struct AttentionOperands {
   void* dv = nullptr;
   void* query_lengths = nullptr;  ///< i32[slots]; of `folded` the group's heads instead of 1
   void* key_lengths = nullptr;    ///< i32[slots]
-  void* query_offsets = nullptr;  ///< of q, o and their gradients
+  void* query_offsets = nullptr;  ///< of q, o and their gradients; null where dense
   void* key_offsets = nullptr;    ///< of k, v and their gradients
   void* lse_offsets = nullptr;
   void* page_table = nullptr;  ///< i32[slots, pages_per_row]

@@ -28,10 +28,10 @@ std::string_view name(AttentionUse use) {
 std::string describe(const AttentionForm& form) {
   return fmt::format(
       "attention {} slots={} most_tokens={} total_tokens={} heads={}/{} d={} scale={} window={} "
-      "pages={}x{} pages_per_row={}",
+      "pages={}x{} pages_per_row={}{}",
       name(form.use), form.slots, form.most_tokens, form.total_tokens, form.query_heads,
       form.kv_heads, form.d, form.scale, form.window, form.pages, form.page_tokens,
-      form.pages_per_row);
+      form.pages_per_row, form.is_dense ? " dense" : "");
 }
 
 AttentionPlans::AttentionPlans(cudnnContext* handle, PlanFiles files, std::string_view gpu)

@@ -19,7 +19,7 @@ __device__ void zero_words(void* matrix, std::int64_t begin, std::int64_t end, s
 }
 
 /// By thread `thread` of `threads`.
-__device__ void zero_tail(const TailRows& tail, std::int64_t thread, std::int64_t threads) {
+__device__ void zero_share(const TailRows& tail, std::int64_t thread, std::int64_t threads) {
   if (tail.rows == 0) return;
   const std::int64_t first = max(static_cast<std::int64_t>(*tail.first), std::int64_t{0});
   for (int m = 0; m < 3; ++m) {
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(Docum
   wait_for_inputs();
   if (static_cast<int>(blockIdx.x) >= layout.classes) {
     const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) - layout.classes;
-    zero_tail(layout.tail, block * blockDim.x + threadIdx.x,
-              static_cast<std::int64_t>(gridDim.x - layout.classes) * blockDim.x);
+    zero_share(layout.tail, block * blockDim.x + threadIdx.x,
+               static_cast<std::int64_t>(gridDim.x - layout.classes) * blockDim.x);
     return;
   }
   __shared__ int warp_counts[kLayoutWarps];
@@ -102,76 +102,89 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(Docum
   if (slots.choices > 0) cudaGraphSetConditional(slots.condition, choice_of(slots, used));
 }
 
+__global__ void __launch_bounds__(kLayoutThreads) zero_tail_kernel(TailRows tail) {
+  wait_for_inputs();
+  zero_share(tail, std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x,
+             std::int64_t{gridDim.x} * blockDim.x);
+}
+
 /// A token where zeros may be written: behind the last, or the first of a row with several. With
 /// neither, all rows have one token and nobody asks.
 __device__ std::int32_t spare_token(const RowLayout& layout, std::int32_t several) {
-  const std::int32_t end = layout.query_indptr[layout.rows];
-  return end >= 0 && end < layout.tokens ? end : several;
+  const std::int32_t end = layout.query_indptr[layout.shape.rows];
+  return end >= 0 && end < layout.shape.tokens ? end : several;
+}
+
+/// `keys` is 0 where the row is none of these slots.
+__device__ void write_row_slot(const RowSlots& slots, std::int64_t row, std::int32_t length,
+                               std::int32_t keys, std::int32_t offset) {
+  if (slots.query_lengths == nullptr) return;
+  slots.query_lengths[row] = length;
+  slots.key_lengths[row] = keys;
+  if (slots.query_offsets != nullptr) slots.query_offsets[row] = offset;
 }
 
 __device__ void write_row(const RowLayout& layout, std::int64_t row, std::int32_t spare) {
-  const std::int32_t limit = static_cast<std::int32_t>(layout.tokens);
+  const RowShape& shape = layout.shape;
+  const std::int32_t limit = static_cast<std::int32_t>(shape.tokens);
   const std::int32_t begin = min(max(layout.query_indptr[row], 0), limit);
   const std::int32_t count = max(min(layout.query_indptr[row + 1], limit) - begin, 0);
-  const std::int64_t room = layout.pages > 0 ? layout.pages_per_row * layout.page_tokens : 0;
+  const std::int64_t room = shape.pages > 0 ? shape.pages_per_row * shape.page_tokens : 0;
   const std::int32_t keys = static_cast<std::int32_t>(
       min(static_cast<std::int64_t>(max(layout.kv_length[row], 0)), room));
-  const bool has_single = layout.single.query_lengths != nullptr;
-  const bool is_single = has_single && count == 1;
+  const bool is_single = layout.single.query_lengths != nullptr && count == 1;
   const bool is_several = !is_single && count > 0;
-  if (has_single) {
-    layout.single.query_lengths[row] = is_single ? layout.single_length : 0;
-    layout.single.key_lengths[row] = is_single ? keys : 0;
-    layout.single.query_offsets[row] = (is_single ? begin : spare) * layout.query_token;
-  }
-  if (layout.several.query_lengths != nullptr) {
-    layout.several.query_lengths[row] = is_several ? count : 0;
-    layout.several.key_lengths[row] = is_several ? keys : 0;
-    layout.several.query_offsets[row] = begin * layout.query_token;
-  }
+  write_row_slot(layout.single, row, is_single ? shape.single_length : 0, is_single ? keys : 0,
+                 (is_single ? begin : spare) * shape.query_token);
+  write_row_slot(layout.several, row, is_several ? count : 0, is_several ? keys : 0,
+                 begin * shape.query_token);
 }
 
 /// Entry `i` of the table. A library may read ahead of a row's keys, so behind them stands the
 /// row's first page, and what is no page is page 0.
 __device__ std::int32_t safe_page(const RowLayout& layout, std::int64_t i) {
-  const std::int64_t row = i / layout.pages_per_row;
-  const std::int64_t begin = (i - row * layout.pages_per_row) * layout.page_tokens;
+  const RowShape& shape = layout.shape;
+  const std::int64_t row = i / shape.pages_per_row;
+  const std::int64_t begin = (i - row * shape.pages_per_row) * shape.page_tokens;
   const bool is_held = begin < layout.kv_length[row];
-  const std::int32_t page = layout.page_table[is_held ? i : row * layout.pages_per_row];
-  return page >= 0 && page < layout.pages ? page : 0;
+  const std::int32_t page = layout.page_table[is_held ? i : row * shape.pages_per_row];
+  return page >= 0 && page < shape.pages ? page : 0;
 }
 
-/// The first block lays out rows, the others copy the table and zero the tail.
+/// The first block lays out rows, the others copy the table.
 __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
   wait_for_inputs();
+  const RowShape& shape = layout.shape;
   if (blockIdx.x > 0) {
-    const std::int64_t count = layout.rows * layout.pages_per_row;
+    const std::int64_t count = shape.rows * shape.pages_per_row;
     const std::int64_t threads = static_cast<std::int64_t>(gridDim.x - 1) * blockDim.x;
-    const std::int64_t thread =
-        static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
-    zero_tail(layout.tail, thread, threads);
-    for (std::int64_t i = thread; i < count; i += threads) {
-      layout.safe_table[i] = safe_page(layout, i);
-    }
+    std::int64_t i = static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
+    for (; i < count; i += threads) layout.safe_table[i] = safe_page(layout, i);
     return;
   }
   __shared__ std::int32_t several;
   if (threadIdx.x == 0) several = 0;
   __syncthreads();
-  for (std::int64_t row = threadIdx.x; row < layout.rows; row += blockDim.x) {
+  for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x) {
     const std::int32_t begin = layout.query_indptr[row];
     if (layout.query_indptr[row + 1] - begin > 1) atomicMax(&several, begin);
   }
   __syncthreads();
   const std::int32_t spare = spare_token(layout, several);
-  for (std::int64_t row = threadIdx.x; row < layout.rows; row += blockDim.x)
+  for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
     write_row(layout, row, spare);
   if (threadIdx.x != 0) return;
-  const std::int32_t limit = static_cast<std::int32_t>(layout.tokens);
-  const std::int32_t end = min(max(layout.query_indptr[layout.rows], 0), limit);
+  const std::int32_t limit = static_cast<std::int32_t>(shape.tokens);
+  const std::int32_t end = min(max(layout.query_indptr[shape.rows], 0), limit);
   for (const RowSlots& slots : {layout.single, layout.several}) {
-    if (slots.query_offsets != nullptr) slots.query_offsets[layout.rows] = end * layout.query_token;
+    if (slots.query_offsets != nullptr) slots.query_offsets[shape.rows] = end * shape.query_token;
   }
+}
+
+/// Enough to give each thread one of `count`, but no more than copy and zero.
+unsigned blocks_for(std::int64_t count) {
+  const std::int64_t blocks = count / kLayoutThreads + 1;
+  return static_cast<unsigned>(std::min<std::int64_t>(blocks, kLayoutBlocks));
 }
 
 }  // namespace
@@ -181,8 +194,16 @@ void lay_out_documents(const DocumentLayout& layout, cudaStream_t stream) {
   launch("lay_out_documents", lay_out_documents_kernel, blocks, kLayoutThreads, stream, layout);
 }
 
+void zero_tail(const TailRows& tail, cudaStream_t stream) {
+  std::int64_t bytes = 0;
+  for (const std::int64_t row : tail.row_bytes) bytes += tail.rows * row;
+  launch("zero_tail", zero_tail_kernel, blocks_for(bytes / 16), kLayoutThreads, stream, tail);
+}
+
 void lay_out_rows(const RowLayout& layout, cudaStream_t stream) {
-  launch("lay_out_rows", lay_out_rows_kernel, 1 + kLayoutBlocks, kLayoutThreads, stream, layout);
+  const std::int64_t entries = layout.shape.rows * layout.shape.pages_per_row;
+  launch("lay_out_rows", lay_out_rows_kernel, 1 + blocks_for(entries), kLayoutThreads, stream,
+         layout);
 }
 
 }  // namespace parhelion::exec::cuda

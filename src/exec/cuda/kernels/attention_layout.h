@@ -47,33 +47,48 @@ struct DocumentLayout {
 /// Fills the arrays of every class, documents ascending, and zeroes the tail.
 void lay_out_documents(const DocumentLayout& layout, cudaStream_t stream);
 
-/// Slots of rows that a library call takes: those with one new token, or with more.
-struct RowSlots {
-  std::int32_t* query_lengths = nullptr;  ///< [rows]; 0 where the row is none of these
-  std::int32_t* key_lengths = nullptr;    ///< [rows]
-  std::int32_t* query_offsets = nullptr;  ///< [rows + 1], elements of q
+/// Zeroes rows of the tail.
+void zero_tail(const TailRows& tail, cudaStream_t stream);
+
+/// Which slots rows of a paged batch get.
+enum class RowSlotting : std::uint8_t {
+  dense,    ///< slot r is row r, whose one token is token r, or which is idle
+  parted,   ///< rows of one token are slots of one call, the others of another
+  together  ///< all rows are slots of one call
 };
 
-/// Rows of a paged batch as slots.
-struct RowLayout {
-  const std::int32_t* query_indptr = nullptr;  ///< [rows + 1]
-  const std::int32_t* kv_length = nullptr;     ///< [rows]
-  const std::int32_t* page_table = nullptr;    ///< [rows, pages_per_row]
+struct RowShape {
   std::int64_t rows = 0;
-  std::int64_t tokens = 0;  ///< at least `rows`, where `single` is used
+  std::int64_t tokens = 0;  ///< at least `rows`, unless rows go together
   std::int64_t pages = 0;
   std::int64_t page_tokens = 0;
   std::int64_t pages_per_row = 0;
   std::int32_t query_token = 0;    ///< elements of a token in q
   std::int32_t single_length = 0;  ///< what stands for one token in `single`
-  /// Rows of one token; null members: `several` takes them too. Rows that are not of these point at
-  /// a token that is zero or written later, by `several`: a library may write zeros there.
-  RowSlots single;
-  RowSlots several;                    ///< null members: there are none
-  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]; every entry is a page
-  TailRows tail;
+  RowSlotting slotting = RowSlotting::together;
+  bool operator==(const RowShape&) const = default;
 };
-/// Fills the arrays of both kinds and the table, and zeroes the tail.
+
+/// Slots of rows that a library call takes: those with one new token, or with more.
+struct RowSlots {
+  std::int32_t* query_lengths = nullptr;  ///< [rows]; 0 where the row is none of these
+  std::int32_t* key_lengths = nullptr;    ///< [rows]
+  std::int32_t* query_offsets = nullptr;  ///< [rows + 1], elements of q; null where dense
+};
+
+/// Rows of a paged batch as slots.
+struct RowLayout {
+  RowShape shape;
+  const std::int32_t* query_indptr = nullptr;  ///< [rows + 1]
+  const std::int32_t* kv_length = nullptr;     ///< [rows]
+  const std::int32_t* page_table = nullptr;    ///< [rows, pages_per_row]
+  /// Rows of one token; null members where rows go together. If parted, rows that are not of these
+  /// point at a token that is zero or written later, by `several`: a library may write zeros there.
+  RowSlots single;
+  RowSlots several;                    ///< null members where dense
+  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]; every entry is a page
+};
+/// Fills the arrays of both kinds and the table.
 void lay_out_rows(const RowLayout& layout, cudaStream_t stream);
 
 }  // namespace parhelion::exec::cuda

@@ -2,6 +2,7 @@
 #include "exec/cuda/kernels/attention_plain.h"
 #include "exec/cuda/ops/attention_candidates.h"
 #include "exec/cuda/ops/families.h"
+#include "exec/cuda/ops/row_layouts.h"
 
 #include <algorithm>
 #include <limits>
@@ -33,16 +34,28 @@ PagedOp paged_op(const OpView& op) {
                    .pages_per_row = op.input_dim(3, 1)}};
 }
 
+/// Whether rows of one token have a graph of their own, or go with the others.
+enum class SingleRows { apart, together };
+
+/// As many tokens as rows are a decode step, by the op's specification.
+RowSlotting slotting_of(const PagedOp& op, SingleRows rows) {
+  if (rows == SingleRows::together) return RowSlotting::together;
+  return op.tokens == op.rows ? RowSlotting::dense : RowSlotting::parted;
+}
+
 /// Graphs of a paged attention. Rows of one new token may have their own, which is several times as
 /// fast: it reads a group's keys once. Lengths are data, so where a row may have more both run, and
 /// each finds the other's rows empty.
 struct PagedGraphs {
+  RowSlotting slotting = RowSlotting::together;
   const AttentionGraph* single = nullptr;
   const AttentionGraph* several = nullptr;
-};
 
-/// Whether rows of one token have a graph of their own, or go with the others.
-enum class SingleRows { apart, together };
+  bool is_complete() const {
+    return (single != nullptr || slotting == RowSlotting::together) &&
+           (several != nullptr || slotting == RowSlotting::dense);
+  }
+};
 
 /// Folded heads and prefill have the bits of packed training; decode may split keys by the batch.
 AttentionUse single_use(const Device& device) {
@@ -50,16 +63,18 @@ AttentionUse single_use(const Device& device) {
 }
 
 PagedGraphs find_graphs(const PagedOp& op, const Device& device, SingleRows rows) {
-  PagedGraphs graphs;
+  PagedGraphs graphs{.slotting = slotting_of(op, rows)};
   AttentionForm form = op.form;
-  if (rows == SingleRows::apart) {
+  if (graphs.slotting != RowSlotting::together) {
     form.use = single_use(device);
     form.most_tokens = 1;
+    form.is_dense = graphs.slotting == RowSlotting::dense;
     graphs.single = find_attention(device, form);
   }
-  if (rows == SingleRows::together || op.tokens > 1) {
+  if (graphs.slotting != RowSlotting::dense) {
     form.use = AttentionUse::prefill;
     form.most_tokens = std::max<std::int64_t>(2, std::min(op.tokens, op.room()));
+    form.is_dense = false;
     graphs.several = find_attention(device, form);
   }
   return graphs;
@@ -83,98 +98,92 @@ std::string_view paged_refusal(const OpView& view, const Device& device, SingleR
     return "has more room in a row than 32-bit lengths reach";
   const bool is_apart = rows == SingleRows::apart;
   if (is_apart && !apart_refusal(op, device).empty()) return apart_refusal(op, device);
-  const PagedGraphs graphs = find_graphs(op, device, rows);
-  const bool lacks_single = is_apart && graphs.single == nullptr;
-  const bool lacks_several = (!is_apart || op.tokens > 1) && graphs.several == nullptr;
-  return lacks_single || lacks_several ? "cuDNN has no kernel for this shape" : "";
+  return find_graphs(op, device, rows).is_complete() ? "" : "cuDNN has no kernel for this shape";
 }
 
-/// Paged attention by cuDNN: lays rows out as slots, then runs rows of one token and the others.
+/// Paged attention by cuDNN: rows of one token and the others, as slots of the layout that the
+/// plan's layers share.
 class PagedKernel final : public Kernel {
  public:
-  PagedKernel(cudnnContext* handle, const PagedOp& op, const PagedGraphs& graphs,
-              std::int64_t single_length)
-      : handle_(handle), op_(op), graphs_(graphs), single_length_(single_length) {
+  PagedKernel(const Device& device, const PagedOp& op, const PagedGraphs& graphs,
+              const SharedLayout& rows)
+      : handle_(attention_handle(device)),
+        op_(op),
+        graphs_(graphs),
+        rows_(rows),
+        zeroes_idle_rows_(graphs.slotting == RowSlotting::dense &&
+                          single_use(device) == AttentionUse::decode) {
     for (const AttentionGraph* graph : {graphs.single, graphs.several})
-      if (graph != nullptr) graph_bytes_ = std::max(graph_bytes_, graph->workspace_bytes());
-    WorkspaceCursor cursor(nullptr);
-    lay_out(cursor);
-    cursor.take(graph_bytes_);
-    workspace_bytes = cursor.bytes();
+      if (graph != nullptr) workspace_bytes = std::max(workspace_bytes, graph->workspace_bytes());
   }
 
   /// Rows of one token go first: where they have idle slots, the others write later.
   void launch(const LaunchArgs& args) override {
-    WorkspaceCursor cursor(args.workspace);
-    RowLayout layout = lay_out(cursor);
-    std::byte* memory = cursor.take(graph_bytes_);
-    bind_inputs(layout, args);
-    lay_out_rows(layout, args.stream);
+    if (rows_.is_new) lay_out_rows(layout_from(args), args.stream);
+    if (!zeroes_idle_rows_) zero_tail(tail_of(args), args.stream);
     const AttentionOperands operands{.q = args.inputs[0],
                                      .k = args.inputs[1],
                                      .v = args.inputs[2],
                                      .o = args.outputs[0],
-                                     .page_table = layout.safe_table};
-    run(graphs_.single, operands, layout.single, memory, args.stream);
-    run(graphs_.several, operands, layout.several, memory, args.stream);
+                                     .page_table = rows_.layout.safe_table};
+    run(graphs_.single, operands, rows_.layout.single, args);
+    run(graphs_.several, operands, rows_.layout.several, args);
   }
 
  private:
-  RowSlots take_slots(WorkspaceCursor& cursor) const {
-    return {.query_lengths = cursor.integers(op_.rows),
-            .key_lengths = cursor.integers(op_.rows),
-            .query_offsets = cursor.integers(op_.rows + 1)};
-  }
-
-  RowLayout lay_out(WorkspaceCursor& cursor) const {
-    RowLayout layout{.rows = op_.rows,
-                     .tokens = op_.tokens,
-                     .pages = op_.form.pages,
-                     .page_tokens = op_.form.page_tokens,
-                     .pages_per_row = op_.form.pages_per_row,
-                     .query_token = static_cast<std::int32_t>(op_.form.query_heads * op_.form.d),
-                     .single_length = static_cast<std::int32_t>(single_length_),
-                     .single = {},
-                     .several = {},
-                     .safe_table = cursor.integers(op_.rows * op_.form.pages_per_row),
-                     .tail = {}};
-    if (graphs_.single != nullptr) layout.single = take_slots(cursor);
-    if (graphs_.several != nullptr) layout.several = take_slots(cursor);
-    return layout;
-  }
-
-  void bind_inputs(RowLayout& layout, const LaunchArgs& args) const {
+  RowLayout layout_from(const LaunchArgs& args) const {
+    RowLayout layout = rows_.layout;
     layout.page_table = args.in<std::int32_t>(3);
     layout.query_indptr = args.in<std::int32_t>(4);
     layout.kv_length = args.in<std::int32_t>(5);
-    layout.tail = {.first = layout.query_indptr + op_.rows, .rows = op_.tokens};
-    layout.tail.matrix[0] = args.outputs[0];
-    layout.tail.row_bytes[0] = 2 * op_.form.query_heads * op_.form.d;
+    return layout;
+  }
+
+  TailRows tail_of(const LaunchArgs& args) const {
+    TailRows tail{.first = args.in<std::int32_t>(4) + op_.rows, .rows = op_.tokens};
+    tail.matrix[0] = args.outputs[0];
+    tail.row_bytes[0] = 2 * op_.form.query_heads * op_.form.d;
+    return tail;
   }
 
   void run(const AttentionGraph* graph, AttentionOperands operands, const RowSlots& slots,
-           std::byte* memory, cudaStream_t stream) const {
+           const LaunchArgs& args) const {
     if (graph == nullptr) return;
     operands.query_lengths = slots.query_lengths;
     operands.key_lengths = slots.key_lengths;
     operands.query_offsets = slots.query_offsets;
-    graph->run(handle_, operands, memory, stream);
+    graph->run(handle_, operands, args.workspace, args.stream);
   }
 
   cudnnContext* handle_;
   PagedOp op_;
   PagedGraphs graphs_;
-  std::int64_t single_length_;
-  std::int64_t graph_bytes_ = 0;
+  SharedLayout rows_;
+  bool zeroes_idle_rows_;  ///< only `decode` is known to write zeros to slots of length 0
 };
+
+PagedRows paged_rows(const OpView& view, const PagedOp& op, const Device& device,
+                     RowSlotting slotting) {
+  const bool folds = single_use(device) == AttentionUse::folded;
+  return {.page_table = view.node.inputs[3].value,
+          .query_indptr = view.node.inputs[4].value,
+          .kv_length = view.node.inputs[5].value,
+          .shape = {.rows = op.rows,
+                    .tokens = op.tokens,
+                    .pages = op.form.pages,
+                    .page_tokens = op.form.page_tokens,
+                    .pages_per_row = op.form.pages_per_row,
+                    .query_token = static_cast<std::int32_t>(op.form.query_heads * op.form.d),
+                    .single_length = static_cast<std::int32_t>(folds ? op.group() : 1),
+                    .slotting = slotting}};
+}
 
 std::unique_ptr<Kernel> plan_paged_cudnn(const OpView& view, const Device& device,
                                          SingleRows rows) {
   const PagedOp op = paged_op(view);
-  const std::int64_t single_length =
-      single_use(device) == AttentionUse::folded ? op.group() : std::int64_t{1};
-  return std::make_unique<PagedKernel>(attention_handle(device), op, find_graphs(op, device, rows),
-                                       single_length);
+  const PagedGraphs graphs = find_graphs(op, device, rows);
+  const PagedRows shared = paged_rows(view, op, device, graphs.slotting);
+  return std::make_unique<PagedKernel>(device, op, graphs, device.row_layouts->find(shared));
 }
 
 std::unique_ptr<Kernel> plan_paged_plain(const OpView& view, const Device&) {
