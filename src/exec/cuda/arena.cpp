@@ -68,7 +68,7 @@ void Arena::add(std::int64_t bytes) {
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   check(driver().set_access(begin, count, &access, 1), "cuMemSetAccess");
-  check(cudaMemset(reinterpret_cast<void*>(begin), 0, count), "cudaMemset");
+  check(cudaMemset(data() + size_, 0, count), "cudaMemset");
   blocks_.push_back(block);
   block_bytes_.push_back(bytes);
   size_ += bytes;

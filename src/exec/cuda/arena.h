@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cuda.h>
@@ -21,7 +22,7 @@ class Arena {
   ///
   /// Errors: exhausted, saying how much is missing.
   void reserve(std::int64_t bytes);
-  std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
+  std::byte* data() const { return std::bit_cast<std::byte*>(address_); }
   std::int64_t size() const { return size_; }
 
   /// Gives the memory back, content lost; `map` makes the same bytes usable again.

@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "exec/cuda/choose.h"
 #include "exec/cuda/kernels/delay.h"
+#include "exec/cuda/libraries.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace parhelion::exec::cuda {
@@ -34,8 +36,8 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
   arenas_.slot.reserve(peak(ir::ArenaKind::slot));
   arenas_.transient.reserve(peak(ir::ArenaKind::transient));
   plan_ops(weights, device);
-  for (const Step& step : steps_) step.kernel->bind(args_of(step));
-  graph_ = capture(steps_);
+  for (const Step& step : steps_) step.kernel->bind(args_of(step, stream_));
+  graph_ = capture(steps_, capture_stream(device));
   check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
 }
 
@@ -77,26 +79,33 @@ std::byte* CudaPlan::address(ir::ValueId value) {
   return arena.data() + range.offset;
 }
 
-LaunchArgs CudaPlan::args_of(const Step& step) const {
+/// Beside conditional nodes a graph of dependent launches never ends (driver 580.159).
+cudaStream_t CudaPlan::capture_stream(const Device& device) const {
+  const bool chooses =
+      std::ranges::any_of(steps_, [](const Step& step) { return step.kernel->needs_capture; });
+  return chooses ? stream_ : device.libraries->dependent_stream();
+}
+
+LaunchArgs CudaPlan::args_of(const Step& step, cudaStream_t stream) const {
   return {.inputs = step.inputs,
           .outputs = step.outputs,
           .workspace = arenas_.workspace.data(),
           .gate = step.gate,
-          .stream = stream_};
+          .stream = stream};
 }
 
-GraphExec CudaPlan::capture(std::span<const Step> steps) const {
+GraphExec CudaPlan::capture(std::span<const Step> steps, cudaStream_t stream) const {
   // Relaxed: a kernel's code may be loaded at its first launch.
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
   cudaGraph_t captured = nullptr;
   try {
-    for (const Step& step : steps) step.kernel->launch(args_of(step));
+    for (const Step& step : steps) step.kernel->launch(args_of(step, stream));
   } catch (...) {
-    cudaStreamEndCapture(stream_, &captured);
+    cudaStreamEndCapture(stream, &captured);
     const Graph discarded(captured);
     throw;
   }
-  check(cudaStreamEndCapture(stream_, &captured), "cudaStreamEndCapture");
+  check(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
   const Graph graph(captured);
   cudaGraphExec_t executable = nullptr;
   check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
@@ -136,7 +145,7 @@ std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
   std::vector<GraphExec> graphs(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].kernel->needs_capture) continue;
-    graphs[i] = capture(std::span(steps_).subspan(i, 1));
+    graphs[i] = capture(std::span(steps_).subspan(i, 1), stream_);
     check(cudaGraphUpload(graphs[i].get(), stream_), "cudaGraphUpload");
   }
   delay(kProfileDelayMilliseconds, stream_);
@@ -145,7 +154,7 @@ std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
     if (graphs[i]) {
       check(cudaGraphLaunch(graphs[i].get(), stream_), "cudaGraphLaunch");
     } else {
-      steps_[i].kernel->launch(args_of(steps_[i]));
+      steps_[i].kernel->launch(args_of(steps_[i], stream_));
     }
     check(cudaEventRecord(marks[i + 1].get(), stream_), "cudaEventRecord");
   }

@@ -47,8 +47,9 @@ class CudaPlan final : public Plan {
   void plan_ops(Weights weights, Device device);
   void add_addresses(Step& step);
   std::byte* address(ir::ValueId value);
-  LaunchArgs args_of(const Step& step) const;
-  GraphExec capture(std::span<const Step> steps) const;
+  cudaStream_t capture_stream(const Device& device) const;
+  LaunchArgs args_of(const Step& step, cudaStream_t stream) const;
+  GraphExec capture(std::span<const Step> steps, cudaStream_t stream) const;
   void check_parameters();
 
   ir::Program instance_;

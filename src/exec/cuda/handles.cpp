@@ -12,6 +12,16 @@ Stream make_stream() {
   return Stream(stream);
 }
 
+Stream make_dependent_stream() {
+  int lowest = 0;
+  int highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
+        "cudaStreamCreateWithPriority");
+  return Stream(stream);
+}
+
 Event make_event() {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");

@@ -38,6 +38,8 @@ using GraphExec = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 using PinnedMemory = Handle<void*, cudaFreeHost>;
 
 Stream make_stream();
+/// One on which kernels are launched dependently (kernels/launch.cuh).
+Stream make_dependent_stream();
 /// For waiting, not for timing.
 Event make_event();
 Event make_timer();

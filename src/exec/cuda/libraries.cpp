@@ -33,6 +33,11 @@ cudaStream_t Libraries::body_stream() {
   return body_stream_.get();
 }
 
+cudaStream_t Libraries::dependent_stream() {
+  if (!dependent_stream_) dependent_stream_ = make_dependent_stream();
+  return dependent_stream_.get();
+}
+
 ProductChoices& Libraries::product_choices() {
   if (product_choices_ == nullptr) product_choices_ = std::make_unique<ProductChoices>();
   return *product_choices_;

@@ -36,12 +36,15 @@ class Libraries {
   AttentionPlans& attention_plans(std::string_view gpu);
   /// Lent to what captures a graph within a graph.
   cudaStream_t body_stream();
+  /// Lent to what captures kernels that are launched dependently.
+  cudaStream_t dependent_stream();
   /// Empty: plans are kept nowhere.
   const std::filesystem::path& plan_cache() const { return plan_cache_; }
 
  private:
   std::filesystem::path plan_cache_;
   Stream body_stream_;
+  Stream dependent_stream_;
   cublasLtHandle_t cublas_lt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
   std::unique_ptr<ProductChoices> product_choices_;

@@ -26,6 +26,14 @@ struct LaunchGrid {
   std::size_t shared_bytes = 0;  ///< memory of a block beside what its kernel declares
 };
 
+/// Whether kernels on `stream` may be launched while the kernel ahead runs: on those of a higher
+/// priority than the standard one, as make_dependent_stream gives.
+inline bool launches_dependently(cudaStream_t stream) {
+  int priority = 0;
+  check(cudaStreamGetPriority(stream, &priority), "cudaStreamGetPriority");
+  return priority < 0;
+}
+
 /// Starts `kernel`, which waits for the kernel ahead by itself, and checks that it started; nothing
 /// where there are no blocks.
 template <class... Parameters, class... Arguments>
@@ -41,7 +49,7 @@ void launch(std::string_view name, void (*kernel)(Parameters...), const LaunchGr
   config.dynamicSmemBytes = grid.shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.numAttrs = launches_dependently(stream) ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int kRowBlocks = 8;  // blocks of one cluster, which share a row
-constexpr int kRowThreads = 256;
+constexpr int kRowBlocks = 8;     // blocks of one cluster, which share a row
+constexpr int kRowThreads = 320;  // so that 149 units are two rounds of a cluster's warps
+constexpr int kRowBlocksAtOnce =
+    3;  // of a multiprocessor: their rows' second reading stays in the L2
 constexpr int kRowWarps = kRowBlocks * kRowThreads / kWarpSize;
 
 __device__ __forceinline__ void store_columns(float* to, const float4& x) {
@@ -71,7 +73,7 @@ __device__ __forceinline__ void store_slopes(const float* row, T* out, std::int6
 // in flight, so that the second reading of a row, for its gradient, comes from the L2.
 // Traffic: reads the logits once from DRAM, writes d.
 template <bool is_aligned, class T>
-__global__ void __cluster_dims__(kRowBlocks, 1, 1) __launch_bounds__(kRowThreads)
+__global__ void __cluster_dims__(kRowBlocks, 1, 1) __launch_bounds__(kRowThreads, kRowBlocksAtOnce)
     logit_rows_kernel(LogitRows args) {
   wait_for_inputs();
   extern __shared__ UnitState own_states[];
