@@ -189,6 +189,7 @@ std::vector<ServingTime> time_serving(const model::Model& model, const ServingBe
   }
   const ir::Program extend = model::build_extend(model, bench.kind, kPageTokens);
   std::vector<std::unique_ptr<exec::Plan>> plans;
+  plans.reserve(shapes.size());
   for (const Shape& shape : shapes) {
     plans.push_back(
         executor.plan(ir::lower(extend, capacities_of(shape, pages)), exec::Weights::frozen));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <sys/mman.h>
-#include <utility>
 
 namespace parhelion::train {
 namespace {
@@ -42,9 +41,10 @@ std::vector<state::TensorView> copy_tensors(const std::vector<SnapshotTensor>& t
   return result;
 }
 
-std::vector<SnapshotTensor> tensors_of(std::vector<state::TensorView> views) {
+std::vector<SnapshotTensor> tensors_of(const std::vector<state::TensorView>& views) {
   std::vector<SnapshotTensor> result;
-  for (state::TensorView& view : views) {
+  result.reserve(views.size());
+  for (const state::TensorView& view : views) {
     result.push_back(
         {.name = view.name,
          .kind = view.kind,
@@ -66,10 +66,10 @@ CheckpointContent take(const Snapshot& snapshot, std::shared_ptr<std::byte>& blo
   return content;
 }
 
-Snapshot snapshot_of(CheckpointContent content) {
-  return {.parameters = tensors_of(std::move(content.parameters)),
-          .optimizer = tensors_of(std::move(content.optimizer)),
-          .facts = std::move(content.facts),
+Snapshot snapshot_of(const CheckpointContent& content) {
+  return {.parameters = tensors_of(content.parameters),
+          .optimizer = tensors_of(content.optimizer),
+          .facts = content.facts,
           .memory = map_pages};
 }
 

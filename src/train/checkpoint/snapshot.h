@@ -35,6 +35,6 @@ CheckpointContent take(const Snapshot& snapshot, std::shared_ptr<std::byte>& blo
 
 /// Of content in host memory, which must stay as it is until it is copied; its copies lie in pages
 /// of their own, which go back to the system when they end.
-Snapshot snapshot_of(CheckpointContent content);
+Snapshot snapshot_of(const CheckpointContent& content);
 
 }  // namespace parhelion::train

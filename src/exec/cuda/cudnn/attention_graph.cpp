@@ -15,23 +15,22 @@ using CudnnTensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Dims = std::vector<std::int64_t>;
 
 /// Names of operands in a graph, which a stored one keeps.
-enum OperandUid : std::int64_t {
-  kQ = 1,
-  kK,
-  kV,
-  kO,
-  kLse,
-  kOGrad,
-  kQGrad,
-  kKGrad,
-  kVGrad,
-  kQueryLengths,
-  kKeyLengths,
-  kQueryOffsets,
-  kKeyOffsets,
-  kLseOffsets,
-  kPageTable
-};
+using OperandUid = std::int64_t;
+constexpr OperandUid kQ = 1;
+constexpr OperandUid kK = 2;
+constexpr OperandUid kV = 3;
+constexpr OperandUid kO = 4;
+constexpr OperandUid kLse = 5;
+constexpr OperandUid kOGrad = 6;
+constexpr OperandUid kQGrad = 7;
+constexpr OperandUid kKGrad = 8;
+constexpr OperandUid kVGrad = 9;
+constexpr OperandUid kQueryLengths = 10;
+constexpr OperandUid kKeyLengths = 11;
+constexpr OperandUid kQueryOffsets = 12;
+constexpr OperandUid kKeyOffsets = 13;
+constexpr OperandUid kLseOffsets = 14;
+constexpr OperandUid kPageTable = 15;
 
 /// Dims and strides in cuDNN's order: slot, head, token, element.
 struct SlotLayout {

@@ -27,8 +27,8 @@ Product mat_mul_product(const OpView& op, const Device& device, Multiplier multi
   return Product(product_shape(op), device, bias ? Bias::added : Bias::none, multiplier);
 }
 
-template <Multiplier multiplier>
-std::unique_ptr<Kernel> plan_mat_mul(const OpView& op, const Device& device) {
+std::unique_ptr<Kernel> plan_mat_mul(const OpView& op, const Device& device,
+                                     Multiplier multiplier) {
   const Product product = mat_mul_product(op, device, multiplier);
   const bool bias = std::get<ir::MatMul>(op.node.op).bias;
   const ir::Kind bias_kind = bias ? op.inputs[2].kind() : ir::Kind::f32;
@@ -43,8 +43,7 @@ std::unique_ptr<Kernel> plan_mat_mul(const OpView& op, const Device& device) {
   });
 }
 
-template <Multiplier multiplier>
-std::string mat_mul_numerics(const OpView& op, const Device& device) {
+std::string mat_mul_numerics(const OpView& op, const Device& device, Multiplier multiplier) {
   return mat_mul_product(op, device, multiplier).numerics();
 }
 
@@ -101,15 +100,24 @@ std::vector<Candidate> family_candidates(const ir::GateUp&) {
 }
 
 std::vector<Candidate> family_candidates(const ir::MatMul&) {
-  return {gemv_of_mat_mul(),
-          {.name = "matmul.cublaslt",
-           .refuses = refuses_lt_mat_mul,
-           .numerics = mat_mul_numerics<Multiplier::any>,
-           .plan = plan_mat_mul<Multiplier::any>},
-          {.name = "matmul.plain",
-           .refuses = never_refuses,
-           .numerics = mat_mul_numerics<Multiplier::plain>,
-           .plan = plan_mat_mul<Multiplier::plain>}};
+  return {
+      gemv_of_mat_mul(),
+      {.name = "matmul.cublaslt",
+       .refuses = refuses_lt_mat_mul,
+       .numerics =
+           [](const OpView& op, const Device& device) {
+             return mat_mul_numerics(op, device, Multiplier::any);
+           },
+       .plan = [](const OpView& op,
+                  const Device& device) { return plan_mat_mul(op, device, Multiplier::any); }},
+      {.name = "matmul.plain",
+       .refuses = never_refuses,
+       .numerics =
+           [](const OpView& op, const Device& device) {
+             return mat_mul_numerics(op, device, Multiplier::plain);
+           },
+       .plan = [](const OpView& op,
+                  const Device& device) { return plan_mat_mul(op, device, Multiplier::plain); }}};
 }
 
 }  // namespace parhelion::exec::cuda

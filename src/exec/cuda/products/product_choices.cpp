@@ -47,7 +47,7 @@ F32Products f32_products(const Device& device) {
   return device.tf32 ? F32Products::tf32 : F32Products::whole;
 }
 
-std::vector<LtAlgorithm> without_repeats(std::vector<LtAlgorithm> algorithms) {
+std::vector<LtAlgorithm> without_repeats(const std::vector<LtAlgorithm>& algorithms) {
   std::vector<LtAlgorithm> result;
   for (const LtAlgorithm& each : algorithms) {
     const auto is_same = [&](const LtAlgorithm& other) { return other.bytes == each.bytes; };
@@ -74,7 +74,7 @@ class TriedProducts {
       const std::vector<LtAlgorithm> some = (*product)->ranked(kRanked, Split::never);
       result.insert(result.end(), some.begin(), some.end());
     }
-    return without_repeats(std::move(result));
+    return without_repeats(result);
   }
 
   void set_expected(LtAlgorithm algorithm) {
