@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> plan_kernel(const Choice& choice, const Device& device) 
 CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& device,
                    Buffers& buffers, Arenas& arenas, cudaStream_t stream)
     : instance_(instance),
-      memory_(ir::plan_memory(instance)),
+      memory_(ir::plan_memory(instance, inputs_to_hold(instance, weights, device))),
       buffers_(buffers),
       arenas_(arenas),
       stream_(stream),
