@@ -36,10 +36,6 @@ class Storages {
 
   Storage& of(ValueId value) { return all_[of_value_[value.index]]; }
   std::vector<Storage>& all() { return all_; }
-  void hold(const Hold& hold) {
-    Storage& storage = of(hold.value);
-    storage.last = std::max<std::int64_t>(storage.last, hold.last.index);
-  }
 
  private:
   void add_buffers() {
@@ -169,9 +165,8 @@ std::string_view name(ArenaKind arena) {
   return "unknown";
 }
 
-MemoryPlan plan_memory(const Program& instance, std::span<const Hold> holds) {
+MemoryPlan plan_memory(const Program& instance) {
   Storages storages(instance);
-  for (const Hold& hold : holds) storages.hold(hold);
   check_total_bytes(storages.all());
   MemoryPlan plan;
   place_buffers(storages.all(), plan);

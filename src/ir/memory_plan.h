@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,20 +38,14 @@ struct MemoryPlan {
   bool operator==(const MemoryPlan&) const = default;
 };
 
-/// An activation that is to keep its range up to op `last`, be its last reader earlier.
-struct Hold {
-  ValueId value;
-  OpId last;
-};
-
 /// Plans an instance which runs in its op order.
 ///
 /// All versions of a buffer share one range, as do the values of tied activations. An activation
-/// keeps its range from the op that gives it to its last reader, or as long as a hold tells; the
-/// outputs of an op overlap none of its inputs.
+/// keeps its range from the op that gives it to its last reader; the outputs of an op overlap none
+/// of its inputs.
 ///
 /// Errors: bug if a dim is symbolic, exhausted if the bytes do not fit in 64 bits.
-MemoryPlan plan_memory(const Program& instance, std::span<const Hold> holds = {});
+MemoryPlan plan_memory(const Program& instance);
 
 /// Checks a plan against its program by a sweep of its own, trusting nothing in the plan. The
 /// program has passed `verify`.

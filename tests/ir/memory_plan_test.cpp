@@ -137,19 +137,6 @@ TEST(PlanMemory, LetsTiedActivationsShareARange) {
   EXPECT_NE(plan.of_value[7], plan.of_value[5]);
 }
 
-TEST(PlanMemory, KeepsWhatIsHeldPastItsLastReader) {
-  const Program instance = small_instance();
-  const auto starts = [](const MemoryPlan& plan) {
-    return std::pair(plan.of_value[4].offset, plan.of_value[5].offset);
-  };
-  const std::vector<Hold> holds = {{ValueId{5}, OpId{3}}};  // the op that gives value 6
-  const MemoryPlan held = plan_memory(instance, holds);
-  verify_memory(instance, held);
-  const auto [sum, next] = starts(held);
-  EXPECT_TRUE(sum + 40 <= next || next + 120 <= sum);
-  EXPECT_EQ(starts(plan_memory(instance)), std::pair(std::int64_t{0}, std::int64_t{0}));
-}
-
 TEST(PlanMemory, RefusesSizesBeyond64Bits) {
   Program program;
   Builder builder(program);

@@ -10,8 +10,6 @@
 namespace parhelion::exec::cuda {
 namespace {
 
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-
 OpView view_of(const ir::Program& instance, const ir::OpNode& node, Weights weights) {
   OpView view{.node = node,
               .inputs = ir::input_types(instance, node),
@@ -24,14 +22,6 @@ OpView view_of(const ir::Program& instance, const ir::OpNode& node, Weights weig
                           (weights == Weights::frozen || !instance.at(buffer).trainable));
   }
   return view;
-}
-
-std::vector<OpView> views_of(const ir::Program& instance, std::size_t first, std::size_t count,
-                             Weights weights) {
-  std::vector<OpView> result;
-  for (std::size_t i = first; i < first + count; ++i)
-    result.push_back(view_of(instance, instance.ops[i], weights));
-  return result;
 }
 
 std::string_view refusal_of(const Candidate& candidate, const OpView& op, const Device& device) {
@@ -73,9 +63,9 @@ class Fuser {
   std::optional<Choice> fused(std::size_t first, std::vector<std::string>& refusals) const {
     if (device_.fusions == Fusions::off) return std::nullopt;
     for (const Fusion& fusion : all_fusions()) {
-      std::size_t count = fusion.match(uses_, first, kNoLimit);
+      std::size_t count = fusion.match(uses_, first, std::numeric_limits<std::size_t>::max());
       for (; count > 1; count = fusion.match(uses_, first, count - 1)) {
-        const std::vector<OpView> ops = views_of(uses_.instance(), first, count, weights_);
+        const std::vector<OpView> ops = views(first, count);
         const std::string_view reason = refusal_of_fusion(fusion, ops, first);
         if (reason.empty()) return choice_of(fusion, ops, first);
         refusals.push_back(fmt::format("{} of {}: {}", fusion.name, count, reason));
@@ -85,6 +75,13 @@ class Fuser {
   }
 
  private:
+  std::vector<OpView> views(std::size_t first, std::size_t count) const {
+    std::vector<OpView> result;
+    for (std::size_t i = first; i < first + count; ++i)
+      result.push_back(view_of(uses_.instance(), uses_.instance().ops[i], weights_));
+    return result;
+  }
+
   std::string_view refusal_of_fusion(const Fusion& fusion, std::span<const OpView> ops,
                                      std::size_t first) const {
     if (!fits_memory(fusion, uses_, memory_, first, ops.size()))
@@ -112,31 +109,7 @@ class Fuser {
   const Device& device_;
 };
 
-/// Holds all inputs of ops [first, first + count) up to the last of them.
-void hold_inputs(const ir::Program& instance, std::size_t first, std::size_t count,
-                 std::vector<ir::Hold>& holds) {
-  const ir::OpId last{static_cast<std::uint32_t>(first + count)};  // ids count from 1
-  for (std::size_t i = first; i < first + count; ++i)
-    for (const ir::Operand& input : instance.ops[i].inputs) holds.push_back({input.value, last});
-}
-
 }  // namespace
-
-std::vector<ir::Hold> inputs_to_hold(const ir::Program& instance, Weights weights,
-                                     const Device& device) {
-  std::vector<ir::Hold> result;
-  if (device.fusions == Fusions::off) return result;
-  const Uses uses(instance);
-  for (const Fusion& fusion : all_fusions()) {
-    for (std::size_t i = 0; fusion.holds_inputs && i < instance.ops.size(); ++i) {
-      const std::size_t count = fusion.match(uses, i, kNoLimit);
-      if (count < 2) continue;
-      const std::vector<OpView> ops = views_of(instance, i, count, weights);
-      if (fusion.refuses(ops, device).empty()) hold_inputs(instance, i, count, result);
-    }
-  }
-  return result;
-}
 
 std::vector<Choice> choose_candidates(const ir::Program& instance, const ir::MemoryPlan& memory,
                                       Weights weights, const Device& device) {

@@ -15,10 +15,6 @@ struct Choice {
   std::vector<StepReport> reports;
 };
 
-/// What the memory plan of an instance is to hold for fusions that ask for it.
-std::vector<ir::Hold> inputs_to_hold(const ir::Program& instance, Weights weights,
-                                     const Device& device);
-
 /// For each op in order the first fusion that takes it, if the device has fusions, else the first
 /// candidate; ops that follow each other are one choice where their candidate runs groups.
 ///

@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> plan_kernel(const Choice& choice, const Device& device) 
 CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& device,
                    Buffers& buffers, Arenas& arenas, cudaStream_t stream)
     : instance_(instance),
-      memory_(ir::plan_memory(instance, inputs_to_hold(instance, weights, device))),
+      memory_(ir::plan_memory(instance)),
       buffers_(buffers),
       arenas_(arenas),
       stream_(stream),
@@ -79,7 +79,7 @@ std::byte* CudaPlan::address(ir::ValueId value) {
   return arena.data() + range.offset;
 }
 
-/// Beside conditional nodes a graph of dependent launches never ends (driver 580.159).
+/// Dependent launches beside conditional nodes have not been measured, and decode alone needs them.
 cudaStream_t CudaPlan::capture_stream(const Device& device) const {
   const bool chooses =
       std::ranges::any_of(steps_, [](const Step& step) { return step.kernel->needs_capture; });

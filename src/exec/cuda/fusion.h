@@ -54,9 +54,6 @@ struct Fusion {
   std::string (*numerics)(std::span<const OpView> ops, const Device& device);
   /// Operands stand one op after the other.
   std::unique_ptr<Kernel> (*plan)(std::span<const OpView> ops, const Device& device);
-  /// Asks the memory plan to keep inputs up to its last op: worth it where they are small and would
-  /// else often be overwritten by a later op.
-  bool holds_inputs = false;
 };
 
 /// All of them, in the order in which they are tried.

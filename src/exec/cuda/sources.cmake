@@ -12,7 +12,6 @@ set(exec_cuda_sources
   cuda/fusions/gemvs.cpp
   cuda/fusions/head_rows.cpp
   cuda/fusions/norm_gradients.cpp
-  cuda/fusions/normed_gemvs.cpp
   cuda/fusions/product_add.cpp
   cuda/graph_switch.cpp
   cuda/handles.cpp
@@ -60,7 +59,6 @@ set(exec_cuda_alone
   cuda/kernels/head_rows.cu
   cuda/kernels/log_sum_exp.cu
   cuda/kernels/norm_gradients.cu
-  cuda/kernels/normed_gemv.cu
   cuda/kernels/page_write.cu
   cuda/kernels/plain_matmul.cu
   cuda/kernels/product_edges.cu

@@ -16,10 +16,6 @@ Fusion product_add_fusion();
 /// pages, in any number up to kMostHeadTasks tensors.
 Fusion head_rows_fusion();
 
-/// A norm of one row, of a sum too, and what multiplies it next: products as gemvs_fusion takes,
-/// one or more, or gate_up. Each block of the product norms the row for itself.
-Fusion normed_gemvs_fusion();
-
 /// Products of one row by several weights: what `matmul.gemv` takes, in one launch.
 Fusion gemvs_fusion();
 

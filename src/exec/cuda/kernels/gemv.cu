@@ -1,5 +1,4 @@
 #include "exec/cuda/kernels/gemv.h"
-#include "exec/cuda/kernels/gemv_parts.cuh"
 #include "exec/cuda/kernels/launch.cuh"
 #include "exec/cuda/kernels/silu.cuh"
 
@@ -8,6 +7,55 @@
 
 namespace parhelion::exec::cuda {
 namespace {
+
+constexpr int kGemvWarps = 4;
+constexpr int kGemvThreads = kGemvWarps * kWarpSize;
+constexpr int kPackNumbers = 8;  // bf16 numbers of 16 bytes
+
+/// A lane's packs of one row of weights: every 32nd from its own on.
+template <int steps>
+struct WeightPacks {
+  uint4 at[steps];
+
+  /// Packs from `first` on; those past the row are zero.
+  __device__ __forceinline__ void load(const uint4* row, int first, int packs) {
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      const int pack = first + i * kWarpSize;
+      at[i] = pack < packs ? __ldcs(row + pack) : make_uint4(0, 0, 0, 0);
+    }
+  }
+
+  __device__ __forceinline__ float dot(const uint4* x, int first, int packs, float sum) const {
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      const int pack = first + i * kWarpSize;
+      const uint4 other = pack < packs ? x[pack] : make_uint4(0, 0, 0, 0);
+      const auto* a = reinterpret_cast<const __nv_bfloat162*>(&at[i]);
+      const auto* b = reinterpret_cast<const __nv_bfloat162*>(&other);
+#pragma unroll
+      for (int j = 0; j < kPackNumbers / 2; ++j) {
+        const float2 u = __bfloat1622float2(a[j]);
+        const float2 v = __bfloat1622float2(b[j]);
+        sum = fmaf(u.y, v.y, fmaf(u.x, v.x, sum));
+      }
+    }
+    return sum;
+  }
+};
+
+__device__ __forceinline__ int gemv_row() {
+  return static_cast<int>(blockIdx.x) * kGemvWarps + static_cast<int>(threadIdx.x) / kWarpSize;
+}
+
+/// Products whose outputs follow each other: those of `i` end before `end[i]`.
+template <class Y>
+struct GemvParts {
+  const uint4* w[kMostGemvs];
+  Y* y[kMostGemvs];
+  int end[kMostGemvs];
+  int count;
+};
 
 // y = w x for each part, one warp per output. The first weights are asked for before the kernel
 // ahead, which makes x, has ended; nothing else is read or written until then. Traffic: reads w
@@ -18,9 +66,12 @@ __global__ void __launch_bounds__(kGemvThreads)
     gemv_kernel(const __grid_constant__ GemvParts<Y> parts, const uint4* x, int packs) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   cudaTriggerProgrammaticLaunchCompletion();
-  if (gemv_row() >= parts.end[parts.count - 1]) return;
-  const PartRow at = part_row(parts, gemv_row());
-  const uint4* weights = parts.w[at.part] + std::int64_t{at.row} * packs;
+  int row = gemv_row();
+  if (row >= parts.end[parts.count - 1]) return;
+  int part = 0;
+  while (row >= parts.end[part]) ++part;
+  if (part > 0) row -= parts.end[part - 1];
+  const uint4* weights = parts.w[part] + std::int64_t{row} * packs;
   WeightPacks<steps> loaded;
   loaded.load(weights, lane, packs);
   cudaGridDependencySynchronize();
@@ -30,7 +81,7 @@ __global__ void __launch_bounds__(kGemvThreads)
     sum = loaded.dot(x, first, packs, sum);
   }
   sum = warp_sum(sum);
-  if (lane == 0) parts.y[at.part][at.row] = from_float<Y>(sum);
+  if (lane == 0) parts.y[part][row] = from_float<Y>(sum);
 }
 
 // As gemv_kernel with two rows of weights a warp, and swiglu of their products.
@@ -61,6 +112,8 @@ __global__ void __launch_bounds__(kGemvThreads)
   if (lane == 0) y[row] = from_float<__nv_bfloat16>(swiglu_of<__nv_bfloat16>(gate_value, up_value));
 }
 
+unsigned gemv_blocks(std::int64_t rows) { return block_count(rows, kGemvWarps); }
+
 /// Calls body with the fewest steps that cover a row in one trip, else with the most.
 template <int... steps, class Body>
 void with_steps(int packs, const Body& body) {
@@ -69,6 +122,19 @@ void with_steps(int packs, const Body& body) {
   const bool found =
       (... || (wanted <= steps && (body(std::integral_constant<int, steps>{}), true)));
   if (!found) body(std::integral_constant<int, kMost>{});
+}
+
+template <class Y>
+GemvParts<Y> parts_of(std::span<const Gemv> args) {
+  GemvParts<Y> parts{};
+  int end = 0;
+  for (const Gemv& each : args) {
+    end += static_cast<int>(each.n);
+    parts.w[parts.count] = static_cast<const uint4*>(each.weight);
+    parts.y[parts.count] = static_cast<Y*>(each.y);
+    parts.end[parts.count++] = end;
+  }
+  return parts;
 }
 
 }  // namespace
