@@ -41,7 +41,7 @@ void TrainGeneration::add(std::string text, const std::string& rendered) {
 std::vector<train::Generated> TrainGeneration::run() {
   std::vector<train::Generated> result;
   for (const Prompt& prompt : prompts_) {
-    text::Detokenizer detokenizer(tokenizer_, text::SpecialTokens::skip);
+    text::Detokenizer detokenizer(tokenizer_, text::SpecialTokens::skip, text::UnknownIds::replace);
     std::string text;
     engine_->generate({.prompt = prompt.ids, .max_tokens = max_tokens_, .temperature = 0.0},
                       [&](std::int32_t id) { text += detokenizer.push(id); });

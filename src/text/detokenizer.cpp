@@ -23,8 +23,10 @@ std::string_view take_characters(std::string_view bytes, std::string& out) {
 }  // namespace
 
 std::string Detokenizer::push(TokenId id) {
-  const std::string_view bytes = tokenizer_.token_bytes(id);
-  if (special_tokens_ == SpecialTokens::skip && tokenizer_.is_special(id)) return {};
+  const bool is_replaced = unknown_ids_ == UnknownIds::replace && !tokenizer_.contains(id);
+  const std::string_view bytes = is_replaced ? kReplacement : tokenizer_.token_bytes(id);
+  const bool skips = special_tokens_ == SpecialTokens::skip && !is_replaced;
+  if (skips && tokenizer_.is_special(id)) return {};
   std::string out;
   if (waiting_.empty()) {
     waiting_ = take_characters(bytes, out);

@@ -120,6 +120,20 @@ TEST(Detokenizer, HoldsBackIncompleteCharacters) {
   EXPECT_EQ(detokenizer.flush(), "");
 }
 
+TEST(Detokenizer, ReplacesIdsThatTheTokenizerHasNotWhereAskedTo) {
+  const Tokenizer tokenizer = load_gguf_vocabulary(byte_vocabulary("gpt-2"));
+  const auto unknown = static_cast<TokenId>(tokenizer.vocabulary_size());
+  const TokenId letter = tokenizer.encode("a").front();
+  const TokenId half = tokenizer.encode("\u00e9").front();  // the first byte of two
+  Detokenizer replacing(tokenizer, SpecialTokens::skip, UnknownIds::replace);
+  EXPECT_EQ(replacing.push(letter), "a");
+  EXPECT_EQ(replacing.push(unknown), "\uFFFD");
+  EXPECT_EQ(replacing.push(half), "");
+  EXPECT_EQ(replacing.push(unknown), "\uFFFD\uFFFD");
+  EXPECT_EQ(replacing.push(letter), "a");
+  EXPECT_THROW(Detokenizer(tokenizer).push(unknown), Error);
+}
+
 TEST(Detokenizer, ReplacesEachMaximalIllFormedSubsequence) {
   Detokenizer detokenizer(load_gguf_vocabulary(byte_vocabulary("gpt-2")));
   EXPECT_EQ(detokenizer.push(0xE4), "");

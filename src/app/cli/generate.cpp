@@ -133,7 +133,7 @@ void run_generate(const GenerateOptions& options) {
                                .min_p = options.min_p,
                                .seed = options.seed};
   const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), begin);
-  text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip);
+  text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip, text::UnknownIds::replace);
   std::string text;
   const auto take = [&](const std::string& piece) {
     if (!options.json) print(piece);
