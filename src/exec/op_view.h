@@ -1,5 +1,6 @@
 #pragma once
 
+#include "exec/executor.h"
 #include "ir/program.h"
 
 #include <vector>
@@ -20,5 +21,14 @@ struct OpView {
     return ir::number(outputs[output].shape[dim]);
   }
 };
+
+/// An op of an instance. A parameter that an operand reads as it lies is frozen if `weights` are or
+/// if it is not trained.
+OpView view_of(const ir::Program& instance, const ir::OpNode& node, Weights weights);
+
+/// Elements of a type, and rows of a matrix whose columns are its last dim.
+std::int64_t count_of(const ir::TensorType& type);
+std::int64_t rows_of(const ir::TensorType& type);
+std::int64_t columns_of(const ir::TensorType& type);
 
 }  // namespace parhelion::exec

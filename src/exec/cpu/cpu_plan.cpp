@@ -53,22 +53,8 @@ void CpuPlan::own_inputs_and_outputs() {
   }
 }
 
-OpView CpuPlan::view_of(const ir::OpNode& node, Weights weights) const {
-  OpView view{.node = node,
-              .inputs = ir::input_types(instance_, node),
-              .outputs = ir::output_types(instance_, node),
-              .frozen = {}};
-  for (const ir::Operand& operand : node.inputs) {
-    const ir::BufferId buffer = instance_.at(operand.value).buffer;
-    const bool parameter = buffer && instance_.at(buffer).role == ir::Role::parameter;
-    view.frozen.push_back(parameter && !operand.shape &&
-                          (weights == Weights::frozen || !instance_.at(buffer).trainable));
-  }
-  return view;
-}
-
 void CpuPlan::plan_op(const ir::OpNode& node, Weights weights, const Device& device) {
-  const OpView view = view_of(node, weights);
+  const OpView view = view_of(instance_, node, weights);
   Choice choice = choose(view, device);
   Step step{.kernel = choice.candidate.plan(view, device), .inputs = {}, .outputs = {}};
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -39,7 +39,6 @@ class CpuPlan final : public Plan {
 
   void own_inputs_and_outputs();
   void plan_op(const ir::OpNode& node, Weights weights, const Device& device);
-  OpView view_of(const ir::OpNode& node, Weights weights) const;
   std::byte* address(ir::ValueId value, Form form);
   void check_parameters();
   void launch(const Step& step) const;

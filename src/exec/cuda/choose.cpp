@@ -10,20 +10,6 @@
 namespace parhelion::exec::cuda {
 namespace {
 
-OpView view_of(const ir::Program& instance, const ir::OpNode& node, Weights weights) {
-  OpView view{.node = node,
-              .inputs = ir::input_types(instance, node),
-              .outputs = ir::output_types(instance, node),
-              .frozen = {}};
-  for (const ir::Operand& operand : node.inputs) {
-    const ir::BufferId buffer = instance.at(operand.value).buffer;
-    const bool parameter = buffer && instance.at(buffer).role == ir::Role::parameter;
-    view.frozen.push_back(parameter && !operand.shape &&
-                          (weights == Weights::frozen || !instance.at(buffer).trainable));
-  }
-  return view;
-}
-
 std::string_view refusal_of(const Candidate& candidate, const OpView& op, const Device& device) {
   if (op.node.gate && !candidate.gated) return "has no gate";
   return candidate.refuses(op, device);

@@ -22,17 +22,6 @@ std::vector<Candidate> one_candidate(std::string_view name,
   return {{.name = name, .refuses = never_refuses, .numerics = tier_numerics, .plan = plan}};
 }
 
-std::int64_t count_of(const ir::TensorType& type) { return ir::element_count(type); }
-
-std::int64_t columns_of(const ir::TensorType& type) {
-  return type.rank() == 0 ? 1 : ir::number(type.shape.back());
-}
-
-std::int64_t rows_of(const ir::TensorType& type) {
-  const std::int64_t columns = columns_of(type);
-  return columns == 0 ? 0 : count_of(type) / columns;
-}
-
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kMatmulAlignment - 1) / kMatmulAlignment * kMatmulAlignment;
 }

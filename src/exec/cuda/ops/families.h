@@ -49,11 +49,6 @@ std::vector<Candidate> one_candidate(std::string_view name,
                                      std::unique_ptr<Kernel> (*plan)(const OpView& op,
                                                                      const Device& device));
 
-/// Elements of a type, and rows of a matrix whose columns are its last dim.
-std::int64_t count_of(const ir::TensorType& type);
-std::int64_t rows_of(const ir::TensorType& type);
-std::int64_t columns_of(const ir::TensorType& type);
-
 inline constexpr std::int64_t kWorkspaceAlignment = 256;
 
 /// Bytes rounded up to the alignment of workspaces.
