@@ -2,6 +2,7 @@
 
 #include "base/bf16.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/random.h"
 
 #include <cmath>
@@ -23,14 +24,18 @@ T stored(float value) {
 template <class T, class Draw>
 void fill_elements(std::span<std::byte> bytes, Draw draw) {
   auto* values = reinterpret_cast<T*>(bytes.data());
-  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) values[i] = stored<T>(draw(i));
+  for_ranges(static_cast<std::int64_t>(bytes.size() / sizeof(T)), [&](auto first, auto last) {
+    for (std::int64_t i = first; i < last; ++i) values[i] = stored<T>(draw(i));
+  });
 }
 
 /// Uploads what `draw(tag, element)` gives, where the tag is the parameter's own.
 template <class Draw>
 void upload_drawn(const ir::Buffer& parameter, Draw draw, exec::Executor& executor) {
   const std::uint64_t tag = hash128(std::as_bytes(std::span(parameter.name))).low;
-  const auto element = [&](std::uint64_t index) { return draw(tag, index); };
+  const auto element = [&](std::int64_t index) {
+    return draw(tag, static_cast<std::uint64_t>(index));
+  };
   executor.upload(parameter.name, [&](std::span<std::byte> bytes) {
     if (parameter.type.kind() == ir::Kind::f32) {
       fill_elements<float>(bytes, element);

@@ -1,0 +1,21 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace parhelion {
+namespace {
+
+TEST(ForRanges, VisitsEachIndexOnce) {
+  for (const std::int64_t count : {0, 1, 7, 100000, 1234567}) {
+    std::vector<int> visits(static_cast<std::size_t>(count), 0);
+    for_ranges(count, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+    EXPECT_EQ(visits, std::vector<int>(static_cast<std::size_t>(count), 1)) << count;
+  }
+}
+
+}  // namespace
+}  // namespace parhelion
