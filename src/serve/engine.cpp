@@ -17,10 +17,6 @@ std::int64_t pages_for(const contract::CachePolicy& cache, std::int64_t tokens) 
 
 }  // namespace
 
-std::string_view name(FinishReason reason) {
-  return reason == FinishReason::stop ? "stop" : "length";
-}
-
 /// The tokens of one sequence that the device has consumed, and the pages that hold them.
 class Engine::Sequence {
  public:

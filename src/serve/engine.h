@@ -1,33 +1,15 @@
 #pragma once
 
 #include "serve/cache/page_pool.h"
+#include "serve/request.h"
 #include "serve/step.h"
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 namespace parhelion::serve {
-
-/// What a user asks for. Values that are not set are the contract's; set ones are clamped to the
-/// contract's ranges.
-struct Request {
-  std::vector<std::int32_t> prompt = {};
-  std::int64_t max_tokens = 0;
-  std::optional<double> temperature = {};
-  std::optional<double> top_k = {};
-  std::optional<double> top_p = {};
-  std::optional<double> min_p = {};
-  std::uint64_t seed = 0;
-};
-
-enum class FinishReason : std::uint8_t {
-  stop,    ///< a stop id was drawn; it is not among the ids
-  length,  ///< max_tokens or the context is used up
-};
-std::string_view name(FinishReason reason);
 
 struct Completion {
   std::vector<std::int32_t> ids = {};

@@ -1,7 +1,7 @@
 #include "serve/sampling/parameters.h"
 
 #include "base/error.h"
-#include "serve/engine.h"
+#include "serve/request.h"
 
 #include <algorithm>
 #include <cmath>
