@@ -1,61 +1,166 @@
 #include "contract/contract.h"
 
 #include "base/error.h"
+#include "base/problems.h"
+#include "contract/check_program.h"
+#include "ir/passes/instantiate.h"
 #include "ir/verify.h"
 
-#include <array>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
 #include <string_view>
 
 namespace parhelion::contract {
 namespace {
 
-constexpr std::array<std::string_view, 14> kInputs = {
-    "token_ids",      "positions",   "query_indptr", "kv_length",   "page_table",
-    "write_location", "logit_index", "target_ids",   "temperature", "top_k",
-    "top_p",          "min_p",       "seed",         "draw_offset"};
-constexpr std::array<std::string_view, 3> kOutputs = {"log_probability", "sampled_ids",
-                                                      "sampled_log_probability"};
+constexpr double kNoBound = std::numeric_limits<double>::max();
+constexpr std::int64_t kDefaultCompletionTokens = 8;
+constexpr std::int64_t kMostCompletionTokens = 64;
 
-void check_buffer(const ir::Program& program, std::string_view name, ir::Role role) {
-  const ir::BufferId buffer = ir::find_buffer(program, name);
-  ensure(buffer && program.at(buffer).role == role, ErrorKind::invalid,
-         "contract: extend has no {} '{}'", ir::name(role), name);
+/// A sampling value of the policy, and between which bounds its range may lie.
+struct LegalRange {
+  std::string_view name;
+  const SamplingValue& value;
+  double lowest;
+  double highest;
+};
+
+std::vector<LegalRange> legal_ranges(const SamplingPolicy& policy) {
+  return {{"temperature", policy.temperature, 0, kNoBound},
+          {"top_k", policy.top_k, 0, kNoBound},
+          {"top_p", policy.top_p, 0, 1},
+          {"min_p", policy.min_p, 0, 1},
+          {"repetition_penalty", policy.repetition_penalty,
+           std::numeric_limits<double>::denorm_min(), kNoBound},
+          {"presence_penalty", policy.presence_penalty, -2, 2},
+          {"frequency_penalty", policy.frequency_penalty, -2, 2}};
 }
 
-void check_value(std::string_view name, const SamplingValue& value) {
-  const bool inside = value.lowest <= value.standard && value.standard <= value.highest;
-  ensure(inside, ErrorKind::invalid,
-         "contract: sampling {} is {} in [{}, {}], expected inside its range", name, value.standard,
-         value.lowest, value.highest);
+void check_sampling(const SamplingPolicy& policy, Problems& problems) {
+  for (const LegalRange& legal : legal_ranges(policy)) {
+    const SamplingValue& value = legal.value;
+    problems.expect(value.lowest <= value.standard && value.standard <= value.highest,
+                    "sampling {} is {} in [{}, {}], expected inside its range", legal.name,
+                    value.standard, value.lowest, value.highest);
+    problems.expect(value.lowest >= legal.lowest && value.highest <= legal.highest,
+                    "sampling {} has the range [{}, {}], expected inside [{}, {}]", legal.name,
+                    value.lowest, value.highest, legal.lowest, legal.highest);
+  }
+  problems.expect(policy.temperature.lowest == 0, "sampling temperature starts at {}, expected 0",
+                  policy.temperature.lowest);
+  problems.expect(policy.max_tokens >= 0, "sampling max_tokens is {}, expected >= 0",
+                  policy.max_tokens);
+}
+
+void check_catalogue(const Contract& contract, Problems& problems) {
+  problems.expect(!contract.catalogue.empty(), "catalogue is empty, expected one instance");
+  for (const ir::Capacities& instance : contract.catalogue) {
+    const bool positive = instance[ir::Symbol::tokens] > 0 && instance[ir::Symbol::rows] > 0 &&
+                          instance[ir::Symbol::logit_rows] > 0;
+    problems.expect(positive, "an instance has a capacity of 0, expected tokens, rows, logit_rows");
+    const bool bounded = std::ranges::all_of(instance.of, [](std::int64_t capacity) {
+      return capacity <= std::numeric_limits<std::int32_t>::max();
+    });
+    problems.expect(bounded, "an instance has a capacity above {}, which indices cannot hold",
+                    std::numeric_limits<std::int32_t>::max());
+  }
+  const bool planned = contract.plans.empty() || contract.plans.size() == contract.catalogue.size();
+  problems.expect(planned, "has plans of {} instances, expected {}", contract.plans.size(),
+                  contract.catalogue.size());
+}
+
+std::int64_t largest(const Contract& contract, ir::Symbol symbol) {
+  std::int64_t most = 0;
+  for (const ir::Capacities& instance : contract.catalogue) most = std::max(most, instance[symbol]);
+  return most;
+}
+
+void check_limit(std::string_view name, std::int64_t limit, std::int64_t most, Problems& problems) {
+  problems.expect(limit >= 0 && limit <= most, "limit {} is {}, expected 0 to {}", name, limit,
+                  most);
+}
+
+void check_limits(const Contract& contract, Problems& problems) {
+  const Limits& limits = contract.limits;
+  const std::int64_t context = contract.cache.context_tokens;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  check_limit("rows", limits.rows, largest(contract, ir::Symbol::rows), problems);
+  check_limit("step_tokens", limits.step_tokens, largest(contract, ir::Symbol::tokens), problems);
+  check_limit("prompt_tokens", limits.prompt_tokens, context, problems);
+  check_limit("output_tokens", limits.output_tokens, context, problems);
+  check_limit("request_sequences", limits.request_sequences, kMost, problems);
+  check_limit("queued_requests", limits.queued_requests, kMost, problems);
+  problems.expect(
+      contract.completion_tokens >= 0 && contract.completion_tokens <= kMostCompletionTokens,
+      "completion_tokens is {}, expected 0 to {}", contract.completion_tokens,
+      kMostCompletionTokens);
+  const std::int64_t capacity = completion_capacity(contract);
+  problems.expect(contract.verify_tokens >= 1 && contract.verify_tokens <= capacity,
+                  "verify_tokens is {}, expected 1 to the completion capacity of {}",
+                  contract.verify_tokens, capacity);
+}
+
+void check_ids(const Contract& contract, Problems& problems) {
+  const auto check = [&](std::string_view what, std::int32_t id) {
+    problems.expect(id >= 0 && id < contract.vocabulary, "{} {} is outside the vocabulary of {}",
+                    what, id, contract.vocabulary);
+  };
+  const Frontend& frontend = contract.frontend;
+  for (const std::int32_t id : contract.stop_ids) check("stop id", id);
+  for (const std::int32_t id : frontend.special_ids) check("special id", id);
+  if (frontend.bos_id) check("bos_id", *frontend.bos_id);
+  if (frontend.pad_id) check("pad_id", *frontend.pad_id);
+  if (frontend.unknown_id) check("unknown_id", *frontend.unknown_id);
+  problems.expect(!frontend.add_bos || frontend.bos_id, "add_bos is set, but there is no bos_id");
+  std::set<std::string_view> names;
+  for (const Asset& asset : frontend.assets) {
+    problems.expect(!asset.name.empty() && names.insert(asset.name).second,
+                    "asset '{}' has a name that is empty or taken", asset.name);
+  }
 }
 
 }  // namespace
 
+std::int64_t completion_capacity(const Contract& contract) {
+  return contract.completion_tokens == 0 ? kDefaultCompletionTokens : contract.completion_tokens;
+}
+
+ir::Capacities plan_capacities(const Contract& contract, std::size_t index) {
+  const CachePolicy& cache = contract.cache;
+  ensure(cache.page_tokens > 0 && cache.context_tokens > 0, ErrorKind::invalid,
+         "contract: page_tokens {}, context_tokens {}, expected > 0", cache.page_tokens,
+         cache.context_tokens);
+  ir::Capacities capacities = contract.catalogue[index];
+  const std::int64_t pages = (cache.context_tokens - 1) / cache.page_tokens + 1;
+  capacities[ir::Symbol::pages_per_row] = pages;
+  capacities[ir::Symbol::pages] = pages + 1;
+  return capacities;
+}
+
+std::vector<InstancePlan> plan_instances(const Contract& contract) {
+  std::vector<InstancePlan> plans;
+  for (std::size_t i = 0; i < contract.catalogue.size(); ++i) {
+    plans.push_back({.memory = ir::plan_memory(
+                         ir::instantiate(contract.extend, plan_capacities(contract, i)))});
+  }
+  return plans;
+}
+
 void validate(const Contract& contract) {
   ir::verify(contract.extend);
-  for (const std::string_view name : kInputs) check_buffer(contract.extend, name, ir::Role::input);
-  for (const std::string_view name : kOutputs)
-    check_buffer(contract.extend, name, ir::Role::output);
-  ensure(!contract.catalogue.empty(), ErrorKind::invalid,
-         "contract: catalogue is empty, expected one instance");
-  for (const ir::Capacities& instance : contract.catalogue) {
-    const bool positive = instance[ir::Symbol::tokens] > 0 && instance[ir::Symbol::rows] > 0 &&
-                          instance[ir::Symbol::logit_rows] > 0;
-    ensure(positive, ErrorKind::invalid,
-           "contract: an instance has a capacity of 0, expected tokens, rows, logit_rows");
-  }
-  ensure(contract.vocabulary > 0, ErrorKind::invalid, "contract: vocabulary is {}, expected > 0",
-         contract.vocabulary);
-  ensure(contract.cache.page_tokens > 0 && contract.cache.context_tokens > 0, ErrorKind::invalid,
-         "contract: page_tokens {}, context_tokens {}, expected > 0", contract.cache.page_tokens,
-         contract.cache.context_tokens);
-  check_value("temperature", contract.sampling.temperature);
-  check_value("top_k", contract.sampling.top_k);
-  check_value("top_p", contract.sampling.top_p);
-  check_value("min_p", contract.sampling.min_p);
-  ensure(contract.sampling.temperature.lowest == 0, ErrorKind::invalid,
-         "contract: sampling temperature starts at {}, expected 0",
-         contract.sampling.temperature.lowest);
+  Problems problems;
+  check_program(contract, problems);
+  check_catalogue(contract, problems);
+  problems.expect(contract.vocabulary > 0, "vocabulary is {}, expected > 0", contract.vocabulary);
+  problems.expect(contract.cache.page_tokens > 0 && contract.cache.context_tokens > 0,
+                  "page_tokens {}, context_tokens {}, expected > 0", contract.cache.page_tokens,
+                  contract.cache.context_tokens);
+  check_sampling(contract.sampling, problems);
+  check_limits(contract, problems);
+  check_ids(contract, problems);
+  problems.raise("contract");
 }
 
 }  // namespace parhelion::contract

@@ -1,5 +1,9 @@
 #pragma once
 
+#include "contract/frontend.h"
+#include "contract/origin.h"
+#include "contract/policy.h"
+#include "ir/memory_plan.h"
 #include "ir/program.h"
 
 #include <cstdint>
@@ -8,27 +12,19 @@
 
 namespace parhelion::contract {
 
-/// A sampling value: what it is when a request does not say, and between which bounds a request may
-/// set it.
-struct SamplingValue {
-  double standard = 0;
-  double lowest = 0;
-  double highest = 0;
+/// The kernel that runs one op.
+struct KernelChoice {
+  std::string kernel;           ///< the candidate's name
+  std::string numerics = {};    ///< which bits it gives
+  std::string parameters = {};  ///< bytes that the kernel understands
+  bool operator==(const KernelChoice&) const = default;
 };
 
-/// Sampling of a model, as its author means it. Greedy (temperature 0) is always in range.
-struct SamplingPolicy {
-  SamplingValue temperature;
-  SamplingValue top_k;  ///< whole numbers, 0 = off
-  SamplingValue top_p;
-  SamplingValue min_p;
-};
-
-/// How keys and values are stored: every cache buffer of the program is [pages, page_tokens, ...].
-/// Page 0 is the null page.
-struct CachePolicy {
-  std::int64_t page_tokens = 0;
-  std::int64_t context_tokens = 0;  ///< the longest sequence
+/// What was decided for one instance of the catalogue.
+struct InstancePlan {
+  ir::MemoryPlan memory;                   ///< of `instantiate(extend, plan_capacities)`
+  std::vector<KernelChoice> kernels = {};  ///< one an op; empty: chosen when planning
+  bool operator==(const InstancePlan&) const = default;
 };
 
 /// All that a server needs to know of a model, usable without a file.
@@ -44,11 +40,35 @@ struct Contract {
   CachePolicy cache;
   SamplingPolicy sampling;
   std::vector<std::int32_t> stop_ids;  ///< ids that end a completion
+  Provenance provenance = {};
+  Target target = {};
+  Limits limits = {};
+  Frontend frontend = {};
+  std::vector<InstancePlan> plans = {};  ///< beside `catalogue`; empty: made when planning
+  std::vector<PrecisionEntry> precision = {};
+  std::int64_t completion_tokens = 0;  ///< most tokens one row may advance in one execution; 0 = 8
+  std::int64_t verify_tokens = 1;      ///< most drafted tokens of a row that one execution checks
+  bool operator==(const Contract&) const = default;
 };
+
+/// `completion_tokens`, or what its absence means.
+std::int64_t completion_capacity(const Contract& contract);
+
+/// The capacities that instance `index` is planned with: those of the catalogue, page tables as
+/// long as the context, and the fewest pages that hold one context beside the null page. More pages
+/// change the size of states alone.
+///
+/// Errors: invalid if the cache has no sizes.
+ir::Capacities plan_capacities(const Contract& contract, std::size_t index);
+
+/// A memory plan for each instance, without kernels.
+///
+/// Errors: those of ir::instantiate and ir::plan_memory.
+std::vector<InstancePlan> plan_instances(const Contract& contract);
 
 /// Refuses a contract that a server could not run.
 ///
-/// Errors: invalid, naming the field.
+/// Errors: invalid, naming every field that is wrong; as ir::verify.
 void validate(const Contract& contract);
 
 }  // namespace parhelion::contract

@@ -1,7 +1,7 @@
 #include "contract/contract.h"
 
 #include "base/error.h"
-#include "ir/builder.h"
+#include "contract/small_contract.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,93 +9,165 @@
 namespace parhelion::contract {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-/// A program with the inputs and outputs of an extend entry and nothing of a model.
-ir::Program bare_extend() {
-  ir::Program program;
-  program.name = "extend";
-  ir::Builder builder(program);
-  const ir::Shape rows = {ir::Symbol::logit_rows};
-  for (const char* name : {"token_ids", "positions", "query_indptr", "kv_length", "page_table",
-                           "logit_index", "top_k"}) {
-    builder.input(name, ir::TensorType(ir::Kind::i32, rows));
-  }
-  for (const char* name : {"write_location", "seed", "draw_offset"})
-    builder.input(name, ir::TensorType(ir::Kind::u64, rows));
-  for (const char* name : {"temperature", "top_p", "min_p"})
-    builder.input(name, ir::TensorType(ir::Kind::f32, rows));
-  const ir::ValueId targets = builder.input("target_ids", ir::TensorType(ir::Kind::i32, rows));
-  const ir::ValueId logits =
-      builder.one(ir::Fill{0.0, ir::Kind::f32, {ir::Symbol::logit_rows, 4}}, {});
-  builder.output("log_probability", builder.one(ir::LogProbability{}, {logits, targets}));
-  const auto find = [&](const char* name) {
-    return builder.program().at(ir::find_buffer(program, name)).type;
-  };
-  const auto sampled = builder.add(
-      ir::Sample{}, {logits, builder.input("temperature", find("temperature")),
-                     builder.input("top_k", find("top_k")), builder.input("top_p", find("top_p")),
-                     builder.input("min_p", find("min_p")), builder.input("seed", find("seed")),
-                     builder.input("draw_offset", find("draw_offset"))});
-  builder.output("sampled_ids", sampled[0]);
-  builder.output("sampled_log_probability", sampled[1]);
-  return program;
-}
-
-Contract legal_contract() {
-  ir::Capacities one;
-  one[ir::Symbol::tokens] = one[ir::Symbol::rows] = one[ir::Symbol::logit_rows] = 1;
-  const SamplingValue off{.standard = 0, .lowest = 0, .highest = 1};
-  return {.model = "bare",
-          .extend = bare_extend(),
-          .catalogue = {one},
-          .vocabulary = 4,
-          .cache = {.page_tokens = 16, .context_tokens = 32},
-          .sampling = {.temperature = off, .top_k = off, .top_p = off, .min_p = off},
-          .stop_ids = {}};
-}
 
 void expect_refusal(const Contract& contract, const std::string& message) {
   EXPECT_THAT([&] { validate(contract); }, ThrowsMessage<Error>(message));
 }
 
-TEST(Contract, ALegalOneIsAccepted) { EXPECT_NO_THROW(validate(legal_contract())); }
+TEST(Contract, ALegalOneIsAccepted) {
+  EXPECT_NO_THROW(validate(small_contract()));
+  EXPECT_NO_THROW(validate(full_contract()));
+}
 
 TEST(Contract, AMissingOutputIsNamed) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.extend.buffers.back().name = "other";
   expect_refusal(contract, "contract: extend has no output 'sampled_log_probability'");
 }
 
+TEST(Contract, AnInputOfAnotherTypeIsRefused) {
+  Contract contract = small_contract();
+  contract.extend = {};
+  contract.extend.name = "extend";
+  ir::Builder builder(contract.extend);
+  builder.input("token_ids", {ir::Kind::i32, {1}});
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr(
+                  "contract: extend: input 'token_ids' is i32[1], expected i32[tokens]")));
+}
+
+TEST(Contract, EveryProblemIsNamedAtOnce) {
+  Contract contract = small_contract();
+  contract.catalogue.clear();
+  contract.sampling.top_p.standard = 2;
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("contract: catalogue is empty"),
+                                         HasSubstr("\ncontract: sampling top_p is 2"))));
+}
+
+TEST(Contract, AStateThatDoesNotConsistOfPagesIsRefused) {
+  Contract contract = small_contract();
+  contract.cache.page_tokens = 8;
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("extend: state 'layers.0.cache.key' is f32[pages, 16, "
+                                             "1, 4], expected [pages, 8, ...]")));
+}
+
+TEST(Contract, AStateOutsideEveryCacheGroupIsRefused) {
+  Contract contract = full_contract();
+  contract.cache.groups[1].buffers.pop_back();
+  expect_refusal(contract,
+                 "contract: state 'layers.1.cache.value' is in 0 cache groups, expected 1");
+}
+
+TEST(Contract, AWindowBelongsToASlidingWindowAlone) {
+  Contract contract = full_contract();
+  contract.cache.groups[0].window_tokens = 4;
+  expect_refusal(contract, "contract: cache group of scheme full has a window of 4 tokens");
+}
+
 TEST(Contract, AnEmptyCatalogueIsRefused) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.catalogue.clear();
   expect_refusal(contract, "contract: catalogue is empty, expected one instance");
 }
 
 TEST(Contract, AnInstanceWithoutRowsIsRefused) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.catalogue[0][ir::Symbol::rows] = 0;
   expect_refusal(contract,
                  "contract: an instance has a capacity of 0, expected tokens, rows, logit_rows");
 }
 
+TEST(Contract, ACapacityThatIndicesCannotHoldIsRefused) {
+  Contract contract = small_contract();
+  contract.catalogue[0][ir::Symbol::tokens] = std::int64_t{1} << 31;
+  expect_refusal(
+      contract, "contract: an instance has a capacity above 2147483647, which indices cannot hold");
+}
+
 TEST(Contract, AStandardValueOutsideItsRangeIsRefused) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.sampling.top_p.standard = 2;
   expect_refusal(contract, "contract: sampling top_p is 2 in [0, 1], expected inside its range");
 }
 
+TEST(Contract, ARangeOutsideWhatIsLegalIsRefused) {
+  Contract contract = small_contract();
+  contract.sampling.presence_penalty.highest = 3;
+  expect_refusal(
+      contract,
+      "contract: sampling presence_penalty has the range [-2, 3], expected inside [-2, 2]");
+}
+
 TEST(Contract, GreedyIsAlwaysInRange) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.sampling.temperature = {.standard = 0.5, .lowest = 0.5, .highest = 1};
   expect_refusal(contract, "contract: sampling temperature starts at 0.5, expected 0");
 }
 
 TEST(Contract, ACacheWithoutPagesIsRefused) {
-  Contract contract = legal_contract();
+  Contract contract = small_contract();
   contract.cache.page_tokens = 0;
-  expect_refusal(contract, "contract: page_tokens 0, context_tokens 32, expected > 0");
+  EXPECT_THAT(
+      [&] { validate(contract); },
+      ThrowsMessage<Error>(HasSubstr("contract: page_tokens 0, context_tokens 32, expected > 0")));
+}
+
+TEST(Contract, AStopIdOutsideTheVocabularyIsRefused) {
+  Contract contract = small_contract();
+  contract.stop_ids = {11};
+  expect_refusal(contract, "contract: stop id 11 is outside the vocabulary of 11");
+}
+
+TEST(Contract, ALimitAboveTheCatalogueIsRefused) {
+  Contract contract = small_contract();
+  contract.limits.rows = 3;
+  expect_refusal(contract, "contract: limit rows is 3, expected 0 to 2");
+}
+
+TEST(Contract, PlansOfSomeInstancesAreRefused) {
+  Contract contract = full_contract();
+  contract.plans.pop_back();
+  expect_refusal(contract, "contract: has plans of 1 instances, expected 2");
+}
+
+// Worked examples 16 and 17 of a completion's capacity.
+TEST(CompletionCapacity, AbsentMeansEight) {
+  Contract contract = small_contract();
+  EXPECT_EQ(completion_capacity(contract), 8);
+  for (const std::int64_t capacity : {1, 64}) {
+    contract.completion_tokens = capacity;
+    EXPECT_EQ(completion_capacity(contract), capacity);
+    EXPECT_NO_THROW(validate(contract));
+  }
+}
+
+TEST(CompletionCapacity, MoreThan64IsRefused) {
+  Contract contract = small_contract();
+  contract.completion_tokens = 65;
+  expect_refusal(contract, "contract: completion_tokens is 65, expected 0 to 64");
+}
+
+TEST(CompletionCapacity, BoundsWhatOneExecutionVerifies) {
+  Contract contract = small_contract();
+  contract.verify_tokens = 8;
+  EXPECT_NO_THROW(validate(contract));
+  contract.verify_tokens = 9;
+  expect_refusal(contract,
+                 "contract: verify_tokens is 9, expected 1 to the completion capacity of 8");
+}
+
+TEST(PlanCapacities, HoldOneContextBesideTheNullPage) {
+  Contract contract = small_contract();
+  contract.cache.context_tokens = 33;
+  const ir::Capacities capacities = plan_capacities(contract, 1);
+  EXPECT_EQ(capacities[ir::Symbol::tokens], 8);
+  EXPECT_EQ(capacities[ir::Symbol::pages_per_row], 3);
+  EXPECT_EQ(capacities[ir::Symbol::pages], 4);
 }
 
 }  // namespace
