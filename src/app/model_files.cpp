@@ -85,6 +85,12 @@ model::OpenedModel open_with_adapter(const fs::path& model, const fs::path& adap
   return model::with_adapter(std::move(opened), resolve_run(adapter, train::Verify::sizes));
 }
 
+model::Model model_of_config(const fs::path& path) {
+  const fs::path file = fs::is_directory(path) ? path / "config.json" : path;
+  const Json config = parse_json(read_file(file), file.string());
+  return model::find_recipe(config).from_config(config);
+}
+
 ModelFiles config_files(const fs::path& model) {
   if (fs::is_directory(model)) {
     ModelFiles files = read_files(model, {"config.json", "generation_config.json"});

@@ -24,6 +24,11 @@ std::filesystem::path resolve_model(const std::filesystem::path& model,
 model::OpenedModel open_with_adapter(const std::filesystem::path& model,
                                      const std::filesystem::path& adapter);
 
+/// The model that a config.json describes, given by its path or its directory's; it has no weights.
+///
+/// Errors: as model::find_recipe and model::Recipe::from_config.
+model::Model model_of_config(const std::filesystem::path& path);
+
 /// The config.json and generation_config.json of a model: of a directory as they stand, or of a
 /// config.json given by its own path; of a GGUF file, written from its keys.
 ///

@@ -3,7 +3,6 @@
 #include "app/in_memory_contract.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "ir/builder.h"
 #include "ir/passes/lower.h"
 #include "model/programs.h"
 
@@ -16,7 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kCopyElements = std::int64_t{1} << 26;
 constexpr int kWarmUpSteps = 3;
 
 double seconds_since(Clock::time_point begin) {
@@ -157,24 +155,6 @@ ServingTime time_shape(exec::Plan& plan, const Shape& shape, std::int64_t vocabu
 }
 
 }  // namespace
-
-double measure_copy_bandwidth(exec::Executor& executor) {
-  ir::Program program;
-  program.name = "copy";
-  ir::Builder builder(program);
-  const ir::ValueId x = builder.state("copy.source", {ir::Kind::f32, {kCopyElements}});
-  ir::ValueId y = builder.one(ir::Scale{1.0}, {x});
-  for (int i = 0; i < 4; ++i) y = builder.one(ir::Scale{1.0}, {y});
-  builder.output("sum", builder.one(ir::Reduce{ir::ReduceFunction::sum}, {y}));
-  const auto plan = executor.plan(ir::lower(program, {}), exec::Weights::frozen);
-  double best = 1e9;
-  for (int run = 0; run < 5; ++run) {
-    const auto times = plan->profile();
-    for (std::size_t i = 1; i + 2 < times.size(); ++i)
-      best = std::min(best, std::chrono::duration<double>(times[i]).count());
-  }
-  return 2.0 * sizeof(float) * static_cast<double>(kCopyElements) / best;
-}
 
 std::vector<ServingTime> time_serving(const model::Model& model, const ServingBench& bench,
                                       exec::Executor& executor,

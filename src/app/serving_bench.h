@@ -35,9 +35,6 @@ struct ServingTime {
   std::vector<std::pair<std::string, double>> family_seconds = {};
 };
 
-/// Bytes per second that the executor copies, read and written bytes added up.
-double measure_copy_bandwidth(exec::Executor& executor);
-
 /// Plans the serving program at every shape; then `upload` gives the executor its weights, and each
 /// shape is timed.
 ///

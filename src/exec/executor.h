@@ -26,6 +26,9 @@ struct StepReport {
   std::string numerics;               ///< which bits it gives: same text, same bits
   std::vector<std::string> refusals;  ///< "name: reason" of the candidates before it
   std::int64_t workspace_bytes = 0;
+  std::int64_t op_count =
+      1;  ///< ops from this one on that its kernel runs; 0: an earlier one's does
+  std::int64_t launches = 1;  ///< what its kernel enqueues in each run; of a graph, nodes
 };
 
 /// An instance bound to a device: kernels, addresses and workspaces are fixed.

@@ -50,7 +50,8 @@ TEST(BenchCommand, RefusesAContextThatTheModelHasNot) {
 
 // A build for a GPU runs these where there is one.
 TEST(DeviceOption, NamesWhatIsMissing) {
-  for (const char* command : {"bench ", "generate --prompt a ", "score --ids-file /dev/null "}) {
+  for (const char* command :
+       {"bench ", "explain ", "generate --prompt a ", "score --ids-file /dev/null "}) {
     const Outcome outcome = run(command + kTinyModel + "--device cuda");
     EXPECT_EQ(outcome.code, 2) << command;
   }

@@ -92,6 +92,28 @@ TEST(Command, ExplainPrintsProgramKernelsCostAndMemory) {
   }
 }
 
+TEST(Command, ExplainMeasuresTheLeastTimeOfEachKernel) {
+  const Outcome outcome = run("explain " + tiny() + "--tokens 4 --batch 2 --context 16 --roofline");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* part : {"measured: copies", "us of bytes", "by kernel", "least us"})
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+}
+
+TEST(Command, ExplainNeedsNoWeights) {
+  const std::string config = std::string(PARHELION_TEST_DATA) + "/model/llama_tiny/config.json";
+  const Outcome outcome = run("explain '" + config + "' --tokens 4 --dtype f32");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, run("explain " + tiny() + "--tokens 4 --dtype f32").output);
+  EXPECT_THAT(run("explain '" + config + "' --adapter a").output,
+              HasSubstr("is a config.json, expected a MODEL with weights for an adapter"));
+}
+
+TEST(Command, ExplainRefusesMoreTokensThanTheContextHas) {
+  const Outcome outcome = run("explain " + tiny() + "--tokens 17 --context 16");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("explain: 17 tokens of a context of 16, expected"));
+}
+
 TEST(Command, ExportWritesAModelThatScoresTheSame) {
   const std::string out = testing::TempDir() + "/parhelion_export_" + std::to_string(::getpid());
   const std::string gguf = std::string("'") + PARHELION_TEST_DATA + "/app/llama_tiny.gguf' ";

@@ -3,10 +3,9 @@
 #include "app/serving_bench.h"
 #include "app/weights.h"
 #include "base/bf16.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "model/recipes/registry.h"
+#include "exec/roofline.h"
 
 #include <CLI/CLI.hpp>
 
@@ -71,14 +70,6 @@ std::string print_times(const std::vector<ServingTime>& times, double copy) {
   return text;
 }
 
-/// A model of drawn weights needs its configuration alone.
-model::Model model_of_config(const std::filesystem::path& path) {
-  const std::filesystem::path file =
-      std::filesystem::is_directory(path) ? path / "config.json" : path;
-  const Json config = parse_json(read_file(file), file.string());
-  return model::find_recipe(config).from_config(config);
-}
-
 std::vector<ServingTime> time_model(BenchOptions& options, exec::Executor& executor) {
   if (options.draws_weights) {
     options.bench.kind = options.run.dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
@@ -94,7 +85,7 @@ std::vector<ServingTime> time_model(BenchOptions& options, exec::Executor& execu
 
 void run_bench(BenchOptions& options) {
   const auto executor = make_executor(options.run.executor);
-  const double copy = measure_copy_bandwidth(*executor);
+  const double copy = exec::measure_copy_bandwidth(*executor);
   const std::vector<ServingTime> times = time_model(options, *executor);
   if (!options.json) {
     print(fmt::format("device: {}; copies {:.1f} GB/s\n{}", executor->describe(), copy / 1e9,

@@ -2,11 +2,13 @@
 
 #include "base/error.h"
 #include "exec/cuda/choose.h"
+#include "exec/cuda/graph_switch.h"
 #include "exec/cuda/kernels/delay.h"
 #include "exec/cuda/libraries.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace parhelion::exec::cuda {
 namespace {
@@ -37,7 +39,9 @@ CudaPlan::CudaPlan(const ir::Program& instance, Weights weights, const Device& d
   arenas_.transient.reserve(peak(ir::ArenaKind::transient));
   plan_ops(weights, device);
   for (const Step& step : steps_) step.kernel->bind(args_of(step, stream_));
-  graph_ = capture(steps_, capture_stream(device));
+  std::vector<std::int64_t> node_counts;
+  graph_ = capture(steps_, capture_stream(device), node_counts);
+  report_launches(node_counts);
   check(cudaGraphUpload(graph_.get(), stream_), "cudaGraphUpload");
 }
 
@@ -51,7 +55,9 @@ void CudaPlan::plan_ops(Weights weights, Device device) {
               .op_count = choice.ops.size()};
     add_addresses(step);
     arenas_.workspace.reserve(step.kernel->workspace_bytes);
+    for (StepReport& report : choice.reports) report.op_count = report.launches = 0;
     choice.reports.front().workspace_bytes = step.kernel->workspace_bytes;
+    choice.reports.front().op_count = std::ssize(choice.reports);
     for (StepReport& report : choice.reports) reports_.push_back(std::move(report));
     steps_.push_back(std::move(step));
   }
@@ -94,12 +100,18 @@ LaunchArgs CudaPlan::args_of(const Step& step, cudaStream_t stream) const {
           .stream = stream};
 }
 
-GraphExec CudaPlan::capture(std::span<const Step> steps, cudaStream_t stream) const {
+GraphExec CudaPlan::capture(std::span<const Step> steps, cudaStream_t stream,
+                            std::vector<std::int64_t>& node_counts) const {
   // Relaxed: a kernel's code may be loaded at its first launch.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
   cudaGraph_t captured = nullptr;
   try {
-    for (const Step& step : steps) step.kernel->launch(args_of(step, stream));
+    std::int64_t count = 0;
+    for (const Step& step : steps) {
+      step.kernel->launch(args_of(step, stream));
+      const std::int64_t before = std::exchange(count, captured_nodes(stream));
+      node_counts.push_back(count - before);
+    }
   } catch (...) {
     cudaStreamEndCapture(stream, &captured);
     const Graph discarded(captured);
@@ -110,6 +122,11 @@ GraphExec CudaPlan::capture(std::span<const Step> steps, cudaStream_t stream) co
   cudaGraphExec_t executable = nullptr;
   check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate");
   return GraphExec(executable);
+}
+
+void CudaPlan::report_launches(std::span<const std::int64_t> node_counts) {
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    reports_[steps_[i].first_op].launches = node_counts[i];
 }
 
 std::span<std::byte> CudaPlan::host(std::string_view name) {
@@ -145,7 +162,8 @@ std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
   std::vector<GraphExec> graphs(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].kernel->needs_capture) continue;
-    graphs[i] = capture(std::span(steps_).subspan(i, 1), stream_);
+    std::vector<std::int64_t> node_counts;
+    graphs[i] = capture(std::span(steps_).subspan(i, 1), stream_, node_counts);
     check(cudaGraphUpload(graphs[i].get(), stream_), "cudaGraphUpload");
   }
   delay(kProfileDelayMilliseconds, stream_);

@@ -49,7 +49,10 @@ class CudaPlan final : public Plan {
   std::byte* address(ir::ValueId value);
   cudaStream_t capture_stream(const Device& device) const;
   LaunchArgs args_of(const Step& step, cudaStream_t stream) const;
-  GraphExec capture(std::span<const Step> steps, cudaStream_t stream) const;
+  /// The graph of some steps; `node_counts` gets how many nodes each adds.
+  GraphExec capture(std::span<const Step> steps, cudaStream_t stream,
+                    std::vector<std::int64_t>& node_counts) const;
+  void report_launches(std::span<const std::int64_t> node_counts);
   void check_parameters();
 
   ir::Program instance_;

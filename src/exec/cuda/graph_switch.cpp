@@ -47,6 +47,12 @@ void capture_body(cudaGraph_t graph, cudaStream_t stream, const SwitchBody& body
 
 }  // namespace
 
+std::int64_t captured_nodes(cudaStream_t stream) {
+  std::size_t count = 0;
+  check(cudaGraphGetNodes(captured_graph(stream).graph, nullptr, &count), "cudaGraphGetNodes");
+  return static_cast<std::int64_t>(count);
+}
+
 cudaGraphConditionalHandle make_condition(cudaStream_t stream) {
   cudaGraphConditionalHandle condition = 0;
   check(cudaGraphConditionalHandleCreate(&condition, captured_graph(stream).graph, 0, 0),

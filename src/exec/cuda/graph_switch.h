@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <span>
 
 namespace parhelion::exec::cuda {
+
+/// Nodes of the graph that `stream` captures, so far; a switch is one.
+///
+/// Errors: as make_condition.
+std::int64_t captured_nodes(cudaStream_t stream);
 
 /// Enqueues one of the bodies of a switch.
 using SwitchBody = std::function<void(cudaStream_t)>;
