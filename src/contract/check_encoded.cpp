@@ -1,0 +1,137 @@
+#include "base/error.h"
+#include "contract/encoding.h"
+#include "ir/passes/instantiate.h"
+#include "ir/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace parhelion::contract {
+namespace {
+
+/// Sizes below this add up within 64 bits.
+constexpr std::int64_t kMostArenaBytes = std::int64_t{1} << 48;
+/// Ops of all instances together: bounds how long checks take.
+constexpr std::int64_t kMostInstanceOps = 1 << 22;
+
+/// Does `check`. Whatever a file makes it refuse is the file's fault.
+template <class Check>
+void check_of_file(std::string_view what, const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    fail(error.kind() == ErrorKind::unsupported ? ErrorKind::unsupported : ErrorKind::corrupt,
+         "CORE_CONTRACT_INVALID: {}{}", what, error.what());
+  }
+}
+
+void check_sizes(const ir::Program& instance) {
+  std::int64_t total = 0;
+  for (const ir::Buffer& buffer : instance.buffers) {
+    const std::int64_t bytes = ir::byte_count(buffer.type);
+    ensure(bytes <= kMostArenaBytes, ErrorKind::corrupt,
+           "buffer '{}' has {} bytes, expected at most {}", buffer.name, bytes, kMostArenaBytes);
+    total += bytes;
+    ensure(total <= kMostArenaBytes, ErrorKind::corrupt, "buffers have more than {} bytes together",
+           kMostArenaBytes);
+  }
+}
+
+void check_arenas(const ir::MemoryPlan& plan) {
+  for (std::size_t i = 0; i < ir::kArenaCount; ++i) {
+    const std::int64_t peak = plan.peak_bytes[i];
+    ensure(peak >= 0 && peak <= kMostArenaBytes, ErrorKind::corrupt,
+           "memory plan: arena {} has {} bytes, expected 0 to {}",
+           ir::name(static_cast<ir::ArenaKind>(i)), peak, kMostArenaBytes);
+  }
+}
+
+void check_instance(const Contract& contract, std::size_t index) {
+  const InstancePlan& plan = contract.plans[index];
+  const ir::Program instance = ir::instantiate(contract.extend, plan_capacities(contract, index));
+  ir::verify(instance);
+  check_sizes(instance);
+  check_arenas(plan.memory);
+  ir::verify_memory(instance, plan.memory);
+  const bool chosen = plan.kernels.empty() || plan.kernels.size() == instance.ops.size();
+  ensure(chosen, ErrorKind::corrupt, "has kernels for {} ops, expected {}", plan.kernels.size(),
+         instance.ops.size());
+}
+
+void check_instances(const Contract& contract) {
+  ensure(contract.plans.size() == contract.catalogue.size(), ErrorKind::corrupt,
+         "CORE_CONTRACT_INVALID: has {} memory plans, expected one for each of {} instances",
+         contract.plans.size(), contract.catalogue.size());
+  const std::int64_t ops = std::ssize(contract.extend.ops) * std::ssize(contract.catalogue);
+  ensure(ops <= kMostInstanceOps, ErrorKind::corrupt,
+         "CORE_CONTRACT_INVALID: instances have {} ops together, expected at most {}", ops,
+         kMostInstanceOps);
+  for (std::size_t i = 0; i < contract.catalogue.size(); ++i)
+    check_of_file(fmt::format("instance {}: ", i + 1), [&] { check_instance(contract, i); });
+}
+
+void check_weight(const WeightPlace& weight, const ir::Buffer& parameter,
+                  std::int64_t weights_bytes) {
+  ensure(weight.type == parameter.type, ErrorKind::corrupt, "is {}, expected {} as in extend",
+         ir::to_string(weight.type), ir::to_string(parameter.type));
+  const std::int64_t bytes = ir::byte_count(weight.type);
+  ensure(weight.bytes == bytes, ErrorKind::corrupt, "has {} bytes, expected {} for {}",
+         weight.bytes, bytes, ir::to_string(weight.type));
+  const bool inside = weight.offset >= 0 && weight.offset % kWeightAlignment == 0 &&
+                      bytes <= weights_bytes && weight.offset <= weights_bytes - bytes;
+  ensure(inside, ErrorKind::corrupt,
+         "WEIGHT_RANGE: lies at {}, expected a multiple of {} with its {} bytes inside the section "
+         "of {}",
+         weight.offset, kWeightAlignment, bytes, weights_bytes);
+}
+
+/// Weights in one place are one copy; else they must not touch.
+void check_apart(const std::vector<WeightPlace>& weights) {
+  std::map<std::int64_t, const WeightPlace*> by_offset;
+  for (const WeightPlace& weight : weights) {
+    const auto [at, added] = by_offset.try_emplace(weight.offset, &weight);
+    ensure(added || at->second->bytes == weight.bytes, ErrorKind::corrupt,
+           "CORE_CONTRACT_INVALID: WEIGHT_RANGE: '{}' and '{}' begin at {} but differ in size",
+           at->second->name, weight.name, weight.offset);
+  }
+  std::int64_t end = 0;
+  for (const auto& [offset, weight] : by_offset) {
+    ensure(offset >= end, ErrorKind::corrupt,
+           "CORE_CONTRACT_INVALID: WEIGHT_RANGE: '{}' at {} overlaps the one before, which ends at "
+           "{}",
+           weight->name, offset, end);
+    end = offset + weight->bytes;
+  }
+}
+
+void check_weights(const EncodedContract& encoded, std::int64_t weights_bytes) {
+  const ir::Program& extend = encoded.contract.extend;
+  std::map<std::string_view, const ir::Buffer*> missing;
+  for (const ir::Buffer& buffer : extend.buffers)
+    if (buffer.role == ir::Role::parameter) missing[buffer.name] = &buffer;
+  for (const WeightPlace& weight : encoded.weights) {
+    const auto at = missing.find(weight.name);
+    ensure(at != missing.end(), ErrorKind::corrupt,
+           "CORE_CONTRACT_INVALID: weight '{}' is no parameter of extend, or is there twice",
+           weight.name);
+    check_of_file(fmt::format("weight '{}': ", weight.name),
+                  [&] { check_weight(weight, *at->second, weights_bytes); });
+    missing.erase(at);
+  }
+  if (!missing.empty())
+    fail(ErrorKind::corrupt, "CORE_CONTRACT_INVALID: parameter '{}' has no weight",
+         missing.begin()->first);
+  check_apart(encoded.weights);
+}
+
+}  // namespace
+
+void check_encoded(const EncodedContract& encoded, std::int64_t weights_bytes) {
+  check_of_file("", [&] { validate(encoded.contract); });
+  check_instances(encoded.contract);
+  check_weights(encoded, weights_bytes);
+}
+
+}  // namespace parhelion::contract
