@@ -1,37 +1,26 @@
-"""Writes tests/data/text/templates: chats and the text jinja2 gives for them.
+"""Writes tests/data/text/templates/language.json: small templates and the text that Jinja2 gives for them.
 
-usage: chat_template.py SMOLLM2.gguf LLAMA_CPP_TEMPLATES   (run from the repository root)
+usage: chat_template.py   (run from the repository root)
 
-Templates of models are rendered with the environment of Transformers.  Small templates written here
-cover the language itself, errors included.
+The templates cover the language as Transformers sets it up, errors included.  templates.py renders those of models.
 """
 import datetime
+import functools
 import json
 import pathlib
-import sys
 
-import jinja2
-import jinja2.ext
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from tokenizer_models import read_gguf
+from transformers.utils.chat_template_utils import _cached_compile_jinja_template
 
 OUT = pathlib.Path("tests/data/text/templates")
 NOW = datetime.datetime(2026, 3, 7, 9, 5, 2)
 
 
-def environment():
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols])
-
-    def raise_exception(message):
-        raise jinja2.exceptions.TemplateError(message)
-
-    def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-        return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
-    env.filters["tojson"] = tojson
-    env.globals["raise_exception"] = raise_exception
-    env.globals["strftime_now"] = lambda format: NOW.strftime(format)
-    return env
+@functools.cache
+def compiled(source):
+    """The template as Transformers compiles it, with a clock that stands still."""
+    template = _cached_compile_jinja_template(source)
+    template.globals["strftime_now"] = lambda format: NOW.strftime(format)
+    return template
 
 
 def render(source, messages, options):
@@ -41,7 +30,7 @@ def render(source, messages, options):
         if key in options:
             variables[key] = options[key]
     try:
-        text = environment().from_string(source).render(
+        text = compiled(source).render(
             messages=messages, tools=options.get("tools"), documents=None,
             add_generation_prompt=options.get("add_generation_prompt", False), **variables)
         return {"text": text}
@@ -49,36 +38,8 @@ def render(source, messages, options):
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-WEATHER = {"type": "function", "function": {"name": "get_weather", "description": "The weather of a \"city\"\u00e9 <now> & later.",
-           "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}, "scale": {"type": "number", "default": 1.5}},
-                          "required": ["city"], "additionalProperties": False}}}
-CALL = {"role": "assistant", "content": "", "tool_calls": [{"id": "call12345", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "K\u00f6ln", "days": 2, "near": None, "hot": True, "x": 1e-7}}}]}
-USER = {"role": "user", "content": "Hello! \u4f60\u597d \U0001f600"}
-SYSTEM = {"role": "system", "content": "  You are terse.\n"}
-THINKING = {"role": "assistant", "content": "<think>\nhm\n</think>\n\nYes."}
-REASONED = {"role": "assistant", "content": "Yes.", "reasoning_content": "\nhm\n"}
-CHATS = {
-    "user": [USER],
-    "system": [SYSTEM, USER],
-    "turns": [USER, {"role": "assistant", "content": "Hi.\n"}, {"role": "user", "content": " again "}],
-    "system_turns": [SYSTEM, USER, {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "more"}],
-    "empty": [{"role": "user", "content": ""}],
-    "thinking": [USER, THINKING, {"role": "user", "content": "why"}, REASONED],
-    "reasoned_last": [USER, REASONED],
-    "tool_call": [USER, CALL, {"role": "tool", "name": "get_weather", "tool_call_id": "call12345", "content": "{\"t\": 21}"}],
-    "tool_turns": [SYSTEM, USER, CALL, {"role": "tool", "name": "get_weather", "tool_call_id": "call12345", "content": "rain"},
-                   {"role": "tool", "name": "get_weather", "tool_call_id": "call12345", "content": "sun"}, {"role": "assistant", "content": "Rain."}, USER],
-    "parts": [{"role": "user", "content": [{"type": "text", "text": "part one"}, {"type": "text", "text": "part two"}]}],
-    "only_system": [SYSTEM],
-    "assistant_first": [{"role": "assistant", "content": "I begin."}, USER],
-    "markers": [{"role": "user", "content": "<|im_end|> <|eot_id|> {{ x }} {% if %}"}],
-    "none": [],
-}
-OPTIONS = [
-    {}, {"add_generation_prompt": True, "bos_token": "<s>", "eos_token": "</s>"},
-    {"add_generation_prompt": True, "bos_token": "<|begin_of_text|>", "eos_token": "<|eot_id|>", "tools": [WEATHER], "variables": {"enable_thinking": False}},
-    {"bos_token": "<|begin_of_text|>", "eos_token": "", "tools": [WEATHER, WEATHER], "variables": {"enable_thinking": True, "tools_in_user_message": False, "date_string": "1 Jan 2027"}},
-]
+MESSAGES = [{"role": "system", "content": "  You are terse.\n"}, {"role": "user", "content": "Hello! \u4f60\u597d \U0001f600"},
+            {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "more"}]
 SNIPPETS = [
     "a\n", "a\n\n", "{{ 1 }}\n", "x\r\ny\rz", "  {% if true %}\n  a\n  {% endif %}\n b", "  {%- if true -%}  \n a {%- endif +%}\nb", "{%+ if true %} a{% endif %}", " {# c #}\nb{#- d -#}  e",
     "{% raw %}{{ x }}{% if %}{% endraw %}", " {% raw -%} {{ a }} {%- endraw %}\nb", "{{ {'a': {'b': 1}} }}", "{{ {'a':{'b':1}}['a'].b }}", "{{ [1, 2.0, 'x', none, true, [], {}, (1,), (1, 2), ()] }}",
@@ -102,23 +63,20 @@ SNIPPETS = [
     "{{ 'tab\\there' }}{{ 'q\\'q' }}{{ \"d\\\"d\" }}{{ '\\x41\\u00e9\\U0001f600\\101' }}{{ 'a' 'b' }}{{ '\\q' }}", "{{ ['it\\'s', 'say \"x\"', 'both \\' \"', 'nl\\n'] }}", "{{ raise_exception('bad \u00e9') }}", "{{ strftime_now('%d %b %Y %H:%M') }}", "{{ dict(a=1, b=2) }}{{ namespace(a=1).a }}",
     "{{ messages|length }}{{ messages[0]['role'] }}{{ messages[-1].content }}{{ messages[0].nothing is defined }}", "{{ 'a' is string and 'b' in 'abc' and not (1 is none) }}", "{{ (messages|length) - 1 }}{{ messages|length - 1 }}", "{%- for m in messages -%}\n {{- m.role }}\n{%- endfor %}\n.", "{{ [1,2,3]|length == 3 and true }}", "{{ 5 if 1 > 2 else 6 if false else 7 }}",
     "{{ 'x'.y is defined }}{{ 1.5.y is defined }}", "{{ loop is defined }}{% for x in [1] %}{{ loop is defined }}{% endfor %}", "{% for x in [[1,2],[3,4]] %}{% for y in x %}{{ loop.index }}{{ y }}{% endfor %}{{ loop.index }};{% endfor %}", "{% for a, b in [[1,2],[3]] %}{% endfor %}", "{{ 'a'.split('') }}", "{{ {}.x.y }}", "{% set messages = messages[1:] %}{{ messages|length }}", "{{ '%s' }}{{ '{}' }}", "{{ none }}{{ true }}{{ none|string }}{{ [none]|string }}",
+    "{% filter upper %}a{{ 1 }}b{% endfilter %}|{% filter trim|replace('a', 'b') %} aa {% endfilter %}", "{% set x|upper %}a{% set y = 1 %}{% endset %}{{ x }}{{ y is defined }}", "{% macro m(a) %}<{{ a }}{{ caller(1, b=2) }}>{% endmacro %}{% call(x, b) m('q') %}[{{ x }}{{ b }}]{% endcall %}", "{% macro m() %}{{ caller is defined }}{% endmacro %}{{ m() }}{% call m() %}{% endcall %}",
+    "{{ '<a>'|safe }}{{ '<a>'|escape }}{{ '<a>&\\'\"'|e }}{{ '<'|safe|e }}{{ '<'|e|e }}", "{{ ('<'|safe) + '&' }}|{{ '&' + ('<'|safe) }}|{{ ('<'|safe) ~ '&' }}|{{ ('<'|e) + ('>'|safe) }}|{{ ('<'|safe) * 2 + '>' }}", "{{ (' <'|safe)|trim + '&' }}|{{ (' <'|safe).strip() + '&' }}|{{ ('<b'|safe)[0] + '&' }}|{{ ('<'|safe)|upper + '&' }}|{{ ('a<'|safe).split('a')[1] + '&' }}|{{ ('<'|safe)|replace('<', '(') + '&' }}|{{ ('<'|safe)|string + '&' }}", "{{ ('<'|safe) is string }}{{ ('<'|safe) == '<' }}{{ ('<'|safe)|tojson }}{{ [('<'|safe)] }}{{ ('<'|safe)|length }}{{ ('<'|safe) is escaped }}", "{{ 1|safe + 'a' }}", "{{ ('<'|safe) + 1 }}",
+    "{% set g = [1, 2, 3]|select('odd') %}{{ g|list }}{{ g|list }}", "{% set g = [1, 2, 3]|map('string') %}{{ g|first }}{{ g|first }}{{ g|join('-') }}{{ g|first is defined }}", "{{ [1]|select|length }}", "{{ [1]|map('string')|tojson }}", "{{ ([1]|select)[0] is defined }}{{ [1]|select is iterable }}{{ [1]|select is sequence }}{{ ([]|select) and true }}", "{{ [1]|select|last }}", "{{ {'a': 1}|items|length }}", "{{ {'a': 1}.items()|length }}{{ {'a': 1}.items() is sequence }}{{ {'a': 1}.items() is iterable }}{{ {'a': 1}.items()[0] is defined }}{% if {}.items() %}x{% endif %}", "{{ {'a': 1}.items()|tojson }}", "{{ none|select|list }}{{ none|map('upper')|list }}{{ none|selectattr('x')|list }}", "{{ none|list }}", "{% for k in none|items %}{% endfor %}", "{{ {'a': 1, 'b': 2}.keys()|first }}{{ {'a': 1, 'b': 2}.values()|last }}{{ [1, 2]|reverse|first }}", "{{ [1, 2]|reverse|tojson }}", "{% for x in [1, 2, 3]|reject('even') %}{{ loop.index }}/{{ loop.length }}:{{ x }} {% endfor %}",
+    "{{ messages.append(1) }}", "{{ messages.append is defined }}{{ {}.pop is defined }}{{ messages.index is defined }}", "{{ {'pop': 1}.pop is defined }}{{ {'pop': 1}['pop'] }}", "{{ {}.update({'a': 1}) }}", "{{ [1, 2].index(2) }}{{ [1, 2, 1].count(1) }}{{ [1, 2].copy() }}{{ {'a': 1}.copy() }}", "{{ [1].index(3) }}", "{{ 'a-b-c'.partition('-') }}{{ 'a-b-c'.rpartition('-') }}{{ 'abc'.partition('-') }}{{ 'abc'.rpartition('-') }}", "{{ 'a'.center(4) }}|{{ 'ab'.center(5, '*') }}|{{ 'a'.ljust(3) }}|{{ 'a'.rjust(3, '0') }}|{{ 'abc'.center(1) }}|{{ 'abc'|center(8) }}|{{ 'abc'|center(7) }}|{{ 'ab'|center(7) }}", "{{ ' '.isspace() }}{{ ''.isspace() }}{{ 'abcb'.rindex('b') }}", "{{ 'abc'.index('x') }}",
+    "{{ '%s and %d: %r' % ('a', 3, 'q') }}|{{ '%5.1f|%-5s|%05d|%+d|%x|%%' % (2.25, 'a', 42, 7, 255) }}|{{ '%s' % 1 }}|{{ '%(a)s %(b)d' % {'a': 1, 'b': 2} }}|{{ '%s' % [1, 2] }}|{{ '%.2s' % 'abc' }}|{{ '% d' % 5 }}|{{ '%05d' % -42 }}|{{ '%f' % 1 }}", "{{ '%s' % (1, 2) }}", "{{ '%s %s' % 'a' }}", "{{ '%d' % 'a' }}", "{{ '%s'|format(1) }}|{{ '%(a)s'|format(a=2) }}|{{ '%s %s'|format('x', none) }}", "{{ '{} {}'.format(1, 'a') }}|{{ '{0}{1}{0}'.format('a', 'b') }}|{{ '{x}'.format(x=[1]) }}|{{ '{{}}'.format() }}|{{ 'a{}'.format(none) }}", "{{ '{} {}'.format(1) }}", "{{ '{x}'.format(1) }}", "{{ '{'.format(1) }}", "{{ '}'.format(1) }}",
+    "{{ [3, 1, 2]|sort }}|{{ ['b', 'A', 'a']|sort }}|{{ ['b', 'A', 'a']|sort(case_sensitive=true) }}|{{ [1, 2]|sort(reverse=true) }}|{{ [{'a': 2, 'b': 1}, {'a': 1, 'b': 2}]|sort(attribute='a') }}|{{ [{'a': 1, 'b': 2}, {'a': 1, 'b': 1}]|sort(attribute='a,b') }}|{{ ['B', 'b', 'A']|sort(reverse=true) }}", "{{ [1, 'a']|sort }}", "{{ [3, 1]|min }}{{ [3, 1]|max }}{{ ['b', 'A']|min }}{{ ['b', 'A']|max }}{{ []|min is defined }}{{ [{'a': 2}, {'a': 1}]|min(attribute='a') }}{{ [{'a': 1, 'b': 1}, {'a': 1, 'b': 2}]|max(attribute='a') }}", "{{ [1, 1, 2]|unique|list }}{{ ['a', 'A', 'b']|unique|list }}{{ ['a', 'A']|unique(true)|list }}{{ [{'a': 1}, {'a': 1}]|unique(attribute='a')|list }}", "{{ [[1], [1]]|unique|list }}", "{{ [1, 2, 3]|sum }}{{ [{'a': 2}]|sum(attribute='a', start=10) }}{{ []|sum }}{{ [1.5, 2]|sum }}", "{{ ['a']|sum }}", "{{ [1, 2, 3, 4, 5]|batch(2)|list }}{{ [1, 2, 3]|batch(2, 0)|list }}", "{{ {'b': 1, 'B': 2, 'a': 3}|dictsort }}{{ {'b': 1, 'a': 2}|dictsort(reverse=true) }}{{ {'a': 'x', 'b': 'X'}|dictsort(by='value', reverse=true) }}",
+    "{{ 2.5|round }}{{ 3.5|round }} {{ 2.675|round(2) }} {{ 1.005|round(2) }} {{ 42.55|round(1, 'floor') }} {{ 42.51|round(1, 'ceil') }} {{ 5|round }} {{ 1.25|round(1) }} {{ 7|round(1, 'floor') }} {{ true|round }}", "{{ 'a'|round }}", "{{ \"hello wORLD it's\"|title }} {{ 'a-b (c [d {e <f'|title }} {{ 'foo\tbar'|title }}", "{{ 'a\r\nb\u2028c'|indent(2) }}", "{{ {'a': 1}|attr('items') is callable }}{{ {'a': 1}|attr('a') is defined }}", "{{ 1 is sameas 1 }}{{ true is sameas true }}{{ 1 is sameas true }}{{ none is sameas none }}{{ 'ab' is lower }}{{ 'AB' is upper }}{{ '1' is lower }}{{ 'aB' is upper }}", "{{ none in 'a' }}", "{{ 1 in none }}", "{{ 'a' + [1] }}", "{{ [1] + 'a' }}", "{{ {}['x'].y }}", "{{ {}[0].y }}", "{{ [1][5].y }}", "{% if false %}{{ 1|nothing }}{% endif %}ok", "{% if true %}{{ 1|nothing }}{% endif %}ok",
 ]
 
 
 def main():
-    smollm2, peer = sys.argv[1], pathlib.Path(sys.argv[2])
     OUT.mkdir(parents=True, exist_ok=True)
-    sources = {"smollm2": read_gguf(smollm2)["chat_template"]}
-    for name in ("meta-llama-Llama-3.1-8B-Instruct", "meta-llama-Llama-3.2-3B-Instruct", "meta-llama-Llama-3.3-70B-Instruct", "Qwen-Qwen3-0.6B",
-                 "Qwen-Qwen2.5-7B-Instruct", "HuggingFaceTB-SmolLM3-3B", "Qwen3-Coder"):
-        sources[name] = (peer / f"{name}.jinja").read_bytes().decode()
-    models = []
-    for name, source in sources.items():
-        renders = [{"chat": chat, "options": i, **render(source, CHATS[chat], options)} for chat in CHATS for i, options in enumerate(OPTIONS)]
-        models.append({"name": name, "source": source, "renders": renders})
-    snippets = [{"source": s, **render(s, CHATS["system_turns"], {})} for s in SNIPPETS]
-    golden = {"chats": CHATS, "options": OPTIONS, "models": models, "snippets": snippets}
-    (OUT / "golden.json").write_text(json.dumps(golden, separators=(",", ":")))
+    snippets = [{"source": s, **render(s, MESSAGES, {})} for s in SNIPPETS]
+    (OUT / "language.json").write_text(json.dumps({"messages": MESSAGES, "snippets": snippets}, separators=(",", ":")))
 
 
 if __name__ == "__main__":

@@ -108,6 +108,7 @@ Value Renderer::evaluate(const CallExpression& node) {
 }
 
 Value Renderer::evaluate(const FilterExpression& node) {
+  if (node.filter == nullptr) fail_here("No filter named '" + node.name + "' found.");
   const Value input = evaluate(*node.input);
   return node.filter->apply(*this, input, evaluate(node.arguments));
 }
@@ -169,6 +170,15 @@ Value Renderer::evaluate(const ConditionalExpression& node) {
   return Undefined{"the inline if-expression evaluated to false and no else section was defined"};
 }
 
+Value Renderer::evaluate(const CaptureExpression& node) {
+  std::shared_ptr<Scope> outer = scope_;
+  scope_ = std::make_shared<Scope>();
+  scope_->parent = outer;
+  std::string text = capture(*node.body);
+  scope_ = std::move(outer);
+  return text;
+}
+
 Value Renderer::call(const Value& function, const Arguments& arguments) {
   if (const auto* undefined = function.get<Undefined>()) fail_here(undefined->what);
   const auto* target = function.get<FunctionRef>();
@@ -203,6 +213,7 @@ Value Renderer::call_macro(const BoundMacro& bound, const Arguments& arguments) 
     scope->values[name] = std::move(*value);
   }
   for (const auto& [name, value] : arguments.named) {
+    if (name == "caller") scope->values.insert_or_assign(name, value);
     if (!scope->values.contains(name)) {
       fail_here("macro '" + macro.name + "' takes no argument '" + name + "'");
     }

@@ -156,19 +156,18 @@ Renderer::Flow Renderer::run(const SetStatement& statement) {
   return Flow::next;
 }
 
-Renderer::Flow Renderer::run(const SetBlockStatement& statement) {
-  const std::shared_ptr<Scope> outer = scope_;
-  scope_ = std::make_shared<Scope>();
-  scope_->parent = outer;
-  std::string text = capture(statement.body);
-  scope_ = outer;
-  set(statement.target, std::move(text));
-  return Flow::next;
-}
-
 Renderer::Flow Renderer::run(const MacroStatement& statement) {
   set(statement.macro->name,
       std::make_shared<const Function>(Function{BoundMacro{statement.macro, scope_}, 1}));
+  return Flow::next;
+}
+
+Renderer::Flow Renderer::run(const CallStatement& statement) {
+  const Value function = evaluate(*statement.callee);
+  Arguments arguments = evaluate(statement.arguments);
+  arguments.named.emplace_back("caller", std::make_shared<const Function>(
+                                             Function{BoundMacro{statement.caller, scope_}, 1}));
+  write(text_of(call(function, arguments)));
   return Flow::next;
 }
 

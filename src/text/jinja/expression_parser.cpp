@@ -181,7 +181,7 @@ ExpressionRef ExpressionParser::parse_sign() {
 
 ExpressionRef ExpressionParser::parse_filters(ExpressionRef value) {
   while (true) {
-    if (tokens_.is_symbol("|")) {
+    if (tokens_.take_symbol("|")) {
       value = parse_filter(std::move(value));
     } else if (tokens_.is_name("is")) {
       value = parse_test(std::move(value));
@@ -194,14 +194,24 @@ ExpressionRef ExpressionParser::parse_filters(ExpressionRef value) {
 }
 
 ExpressionRef ExpressionParser::parse_filter(ExpressionRef value) {
-  const int line = tokens_.next().line;
+  const int line = tokens_.line();
   const std::string name = tokens_.expect_name();
   const Filter* filter = find_filter(name);
-  ensure(filter != nullptr, ErrorKind::unsupported,
+  ensure(filter != nullptr || !is_filter_of_jinja(name), ErrorKind::unsupported,
          "chat template line {}: filter '{}' is not supported", line, name);
   ArgumentList arguments;
   if (tokens_.is_symbol("(")) arguments = parse_arguments();
-  return make(FilterExpression{std::move(value), filter, std::move(arguments)}, line);
+  return make(FilterExpression{std::move(value), name, filter, std::move(arguments)}, line);
+}
+
+std::pair<ExpressionRef, ArgumentList> ExpressionParser::parse_call_parts() {
+  ExpressionRef callee = parse_primary();
+  while (tokens_.take_symbol(".")) {
+    const int line = tokens_.line();
+    callee = make(AttributeExpression{std::move(callee), tokens_.expect_name()}, line);
+  }
+  if (!tokens_.is_symbol("(")) tokens_.refuse("'('");
+  return {std::move(callee), parse_arguments()};
 }
 
 bool ExpressionParser::starts_test_argument() const {

@@ -30,8 +30,7 @@ class JsonTextWriter {
     if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
     if (value.get<std::int64_t>() != nullptr) return to_repr(value);
     const auto* number = value.get<double>();
-    ensure(number != nullptr, ErrorKind::invalid,
-           "chat template: object of type {} is not JSON serializable", type_name(value));
+    ensure(number != nullptr, ErrorKind::bug, "to_json: a value of type {}", type_name(value));
     if (std::isnan(*number)) return "NaN";
     if (std::isinf(*number)) return *number < 0 ? "-Infinity" : "Infinity";
     return to_repr(value);
@@ -126,6 +125,26 @@ class JsonTextWriter {
 };
 
 }  // namespace
+
+std::optional<std::string_view> find_type_without_json(const Value& value) {
+  std::optional<std::string_view> found;
+  if (const DictData* dict = value.dict()) {
+    for (const auto& [key, item] : dict->items) {
+      if (!found) found = find_type_without_json(item);
+    }
+    return found;
+  }
+  if (const Values* items = value.items()) {
+    for (const Value& item : *items) {
+      if (!found) found = find_type_without_json(item);
+    }
+    return found;
+  }
+  const bool has_form = value.text() != nullptr || value.get<None>() != nullptr ||
+                        value.get<bool>() != nullptr || value.get<double>() != nullptr ||
+                        value.get<std::int64_t>() != nullptr;
+  return has_form ? std::nullopt : std::optional(type_name(value));
+}
 
 std::string to_json(const Value& value, const JsonStyle& style) {
   JsonTextWriter writer(style);

@@ -1,3 +1,4 @@
+#include "text/jinja/filters.h"
 #include "text/jinja/python_text.h"
 #include "text/jinja/runtime.h"
 
@@ -57,7 +58,8 @@ std::optional<Value> sequence_item(Renderer& renderer, const Value& object, std:
     renderer.charge(text->size());
     const std::vector<std::string_view> characters = split_characters(*text);
     const std::int64_t at = resolve_index(index, characters.size());
-    if (at >= 0) return Value(characters[static_cast<std::size_t>(at)]);
+    if (at < 0) return std::nullopt;
+    return made_text(renderer, std::string(characters[static_cast<std::size_t>(at)]), object);
   }
   return std::nullopt;
 }
@@ -89,12 +91,25 @@ std::vector<std::size_t> slice_positions(std::int64_t size, std::optional<std::i
   return positions;
 }
 
+/// All items, or those that an iterator has left.
+Values take_items(const ListData& list) {
+  if (list.taken == nullptr) return list.items;
+  const auto first = list.items.begin() + static_cast<std::ptrdiff_t>(*list.taken);
+  *list.taken = list.items.size();
+  return {first, list.items.end()};
+}
+
 }  // namespace
 
 Value get_attribute(Renderer& renderer, const Value& object, const std::string& name) {
   if (const auto* undefined = object.get<Undefined>()) renderer.fail_here(undefined->what);
+  if (changes_object(object, name)) {
+    return Undefined{
+        fmt::format("access to attribute '{}' of '{}' object is unsafe.", name, type_name(object))};
+  }
   if (has_method(object, name)) {
-    const std::int32_t nesting = object.items() != nullptr  ? (*object.get<ListRef>())->nesting
+    const auto* list = object.get<ListRef>();
+    const std::int32_t nesting = list != nullptr            ? (*list)->nesting
                                  : object.dict() != nullptr ? object.dict()->nesting
                                                             : 1;
     return std::make_shared<const Function>(Function{BoundMethod{object, name}, nesting + 1});
@@ -127,9 +142,12 @@ Value get_item(Renderer& renderer, const Value& object, const Value& index) {
   if (index.text() != nullptr && object.dict() == nullptr) {
     return get_attribute(renderer, object, *index.text());
   }
-  if (index.text() != nullptr && has_method(object, *index.text())) {
+  const bool names_method = index.text() != nullptr && (has_method(object, *index.text()) ||
+                                                        changes_object(object, *index.text()));
+  if (names_method) {
     return get_attribute(renderer, object, *index.text());
   }
+  if (index.text() != nullptr) return missing_attribute(object, *index.text());
   return Undefined{
       fmt::format("{} has no element {}", object_name(object), renderer.text_of(index))};
 }
@@ -149,7 +167,7 @@ Value get_slice(Renderer& renderer, const Value& object, const Value& start, con
          slice_positions(static_cast<std::int64_t>(characters.size()), first, last, stride)) {
       out += characters[at];
     }
-    return out;
+    return made_text(renderer, std::move(out), object);
   }
   const Values* items = object.items();
   if (items == nullptr) return Undefined{object_name(object) + " has no element slice"};
@@ -159,15 +177,14 @@ Value get_slice(Renderer& renderer, const Value& object, const Value& start, con
     out.push_back((*items)[at]);
   }
   renderer.charge(out.size() * 32);
-  return (*object.get<ListRef>())->is_tuple ? make_tuple(std::move(out))
-                                            : make_list(std::move(out));
+  return make_sequence(std::move(out), (*object.get<ListRef>())->kind);
 }
 
 Values iterate(Renderer& renderer, const Value& value) {
   if (value.is_undefined()) return {};
   Values out;
-  if (const Values* items = value.items()) {
-    out = *items;
+  if (const auto* list = value.get<ListRef>()) {
+    out = take_items(**list);
   } else if (const DictData* dict = value.dict()) {
     for (const auto& [key, item] : dict->items) out.push_back(key);
   } else if (const std::string* text = value.text()) {

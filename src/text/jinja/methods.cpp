@@ -1,3 +1,4 @@
+#include "text/jinja/python_format.h"
 #include "text/jinja/python_text.h"
 #include "text/jinja/runtime.h"
 
@@ -122,9 +123,10 @@ Value find_method(const MethodCall& call) {
   if (call.arguments.positional.size() > 1)
     call.renderer.fail_unsupported(call.name + " with bounds");
   const std::string part = call.need_text(0, "sub");
-  const std::size_t at = call.name == "rfind" ? call.text().rfind(part) : call.text().find(part);
+  const std::size_t at =
+      call.name.starts_with('r') ? call.text().rfind(part) : call.text().find(part);
   call.renderer.charge(call.text().size());
-  if (at == std::string::npos && call.name == "index")
+  if (at == std::string::npos && call.name.ends_with("index"))
     call.renderer.fail_here("substring not found");
   if (at == std::string::npos) return std::int64_t{-1};
   return count_characters(std::string_view(call.text()).substr(0, at));
@@ -185,7 +187,60 @@ Value members_method(const MethodCall& call) {
     }
   }
   call.renderer.charge(out.size() * 32);
-  return make_list(std::move(out));
+  return make_view(std::move(out));
+}
+
+Value partition_method(const MethodCall& call) {
+  const std::string separator = call.need_text(0, "sep");
+  const std::string& text = call.text();
+  if (separator.empty()) call.renderer.fail_here("empty separator");
+  const bool is_right = call.name == "rpartition";
+  const std::size_t at = is_right ? text.rfind(separator) : text.find(separator);
+  call.renderer.charge(text.size());
+  if (at == std::string::npos) {
+    return is_right ? make_tuple({"", "", text}) : make_tuple({text, "", ""});
+  }
+  return make_tuple({text.substr(0, at), separator, text.substr(at + separator.size())});
+}
+
+Value format_method(const MethodCall& call) {
+  return format_braces(call.renderer, call.text(), call.arguments);
+}
+
+Value justify_method(const MethodCall& call) {
+  const std::int64_t width = call.integer(0, "width", 0);
+  const std::string fill = call.find_text(1, "fillchar").value_or(" ");
+  if (count_characters(fill) != 1) call.renderer.fail_here("the fill character is not one");
+  call.renderer.charge(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)) * fill.size());
+  if (call.name == "center") return center_text(call.text(), width, fill);
+  return call.name == "ljust" ? justify_left(call.text(), width, fill)
+                              : justify_right(call.text(), width, fill);
+}
+
+Value isspace_method(const MethodCall& call) {
+  return !call.text().empty() && strip_both(call.text()).empty();
+}
+
+Value copy_method(const MethodCall& call) { return call.self; }
+
+Value list_index_method(const MethodCall& call) {
+  if (call.arguments.positional.size() != 1) call.renderer.fail_unsupported("index with bounds");
+  const Values& items = *call.self.items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (call.renderer.is_equal(items[i], call.arguments.positional[0])) {
+      return static_cast<std::int64_t>(i);
+    }
+  }
+  call.renderer.fail_here("the value is not in list");
+}
+
+Value list_count_method(const MethodCall& call) {
+  if (call.arguments.positional.size() != 1) call.renderer.fail_here("count() takes one argument");
+  std::int64_t count = 0;
+  for (const Value& item : *call.self.items()) {
+    if (call.renderer.is_equal(item, call.arguments.positional[0])) ++count;
+  }
+  return count;
 }
 
 constexpr Method kTextMethods[] = {
@@ -195,6 +250,8 @@ constexpr Method kTextMethods[] = {
     {"split", split_method},
     {"rsplit", split_method},
     {"splitlines", splitlines_method},
+    {"partition", partition_method},
+    {"rpartition", partition_method},
     {"startswith", affix_method},
     {"endswith", affix_method},
     {"removeprefix", remove_affix_method},
@@ -207,14 +264,18 @@ constexpr Method kTextMethods[] = {
     {"find", find_method},
     {"rfind", find_method},
     {"index", find_method},
+    {"rindex", find_method},
     {"count", count_method},
     {"join", join_method},
+    {"format", format_method},
+    {"center", justify_method},
+    {"ljust", justify_method},
+    {"rjust", justify_method},
     {"isdigit", isdigit_method},
+    {"isspace", isspace_method},
     {"casefold"},
-    {"center"},
     {"encode"},
     {"expandtabs"},
-    {"format"},
     {"format_map"},
     {"isalnum"},
     {"isalpha"},
@@ -224,38 +285,28 @@ constexpr Method kTextMethods[] = {
     {"islower"},
     {"isnumeric"},
     {"isprintable"},
-    {"isspace"},
     {"istitle"},
     {"isupper"},
-    {"ljust"},
     {"maketrans"},
-    {"partition"},
-    {"rindex"},
-    {"rjust"},
-    {"rpartition"},
     {"swapcase"},
     {"translate"},
     {"zfill"},
 };
 
 constexpr Method kDictMethods[] = {
-    {"get", get_method},
-    {"items", members_method},
-    {"keys", members_method},
-    {"values", members_method},
-    {"clear"},
-    {"copy"},
-    {"fromkeys"},
-    {"pop"},
-    {"popitem"},
-    {"setdefault"},
-    {"update"},
+    {"get", get_method},        {"items", members_method}, {"keys", members_method},
+    {"values", members_method}, {"copy", copy_method},     {"fromkeys"},
 };
 
 constexpr Method kListMethods[] = {
-    {"append"}, {"clear"}, {"copy"},   {"count"},   {"extend"}, {"index"},
-    {"insert"}, {"pop"},   {"remove"}, {"reverse"}, {"sort"},
+    {"index", list_index_method},
+    {"count", list_count_method},
+    {"copy", copy_method},
 };
+
+constexpr std::string_view kDictChanges[] = {"clear", "pop", "popitem", "setdefault", "update"};
+constexpr std::string_view kListChanges[] = {"append", "clear",  "extend",  "insert",
+                                             "pop",    "remove", "reverse", "sort"};
 
 std::span<const Method> methods_of(const Value& object) {
   if (object.text() != nullptr) return kTextMethods;
@@ -271,10 +322,43 @@ const Method* find_method_of(const Value& object, std::string_view name) {
   return found == methods.end() ? nullptr : &*found;
 }
 
+/// What a method of marked text gives is marked too.
+Value mark_result(Renderer& renderer, const Value& result) {
+  if (result.text() != nullptr) return Markup{std::make_shared<const std::string>(*result.text())};
+  if (result.items() == nullptr) return result;
+  Values items;
+  for (const Value& item : *result.items()) items.push_back(mark_result(renderer, item));
+  renderer.charge(items.size() * 32);
+  return make_sequence(std::move(items), (*result.get<ListRef>())->kind);
+}
+
+template <class Names>
+bool has_name(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 }  // namespace
 
 bool has_method(const Value& object, std::string_view name) {
   return find_method_of(object, name) != nullptr;
+}
+
+bool changes_object(const Value& object, std::string_view name) {
+  return (object.items() != nullptr && has_name(kListChanges, name) &&
+          type_name(object) == "list") ||
+         (object.dict() != nullptr && has_name(kDictChanges, name));
+}
+
+bool is_lacking_method(std::string_view name) {
+  bool is_listed = false;
+  for (const std::span<const Method> methods :
+       {std::span<const Method>(kTextMethods), std::span<const Method>(kDictMethods)}) {
+    for (const Method& method : methods) {
+      if (method.name == name && method.body != nullptr) return false;
+      is_listed = is_listed || method.name == name;
+    }
+  }
+  return is_listed;
 }
 
 Value call_method(Renderer& renderer, const BoundMethod& method, const Arguments& arguments) {
@@ -283,7 +367,12 @@ Value call_method(Renderer& renderer, const BoundMethod& method, const Arguments
     renderer.fail_unsupported(
         fmt::format("method '{}' of {}", method.name, type_name(method.self)));
   }
-  return found->body({renderer, method.self, method.name, arguments});
+  const bool is_marked = method.self.get<Markup>() != nullptr;
+  if (is_marked && (method.name == "join" || method.name == "replace" || method.name == "format")) {
+    renderer.fail_unsupported(fmt::format("method '{}' of marked text", method.name));
+  }
+  const Value result = found->body({renderer, method.self, method.name, arguments});
+  return is_marked ? mark_result(renderer, result) : result;
 }
 
 }  // namespace parhelion::text::jinja

@@ -1,3 +1,5 @@
+#include "text/jinja/filters.h"
+#include "text/jinja/python_format.h"
 #include "text/jinja/python_text.h"
 #include "text/jinja/runtime.h"
 
@@ -107,29 +109,34 @@ std::optional<Value> repeat(Renderer& renderer, const Value& value, std::int64_t
   if (text != nullptr) {
     std::string out;
     for (std::int64_t i = 0; i < count && size != 0; ++i) out += *text;
-    return Value(std::move(out));
+    return made_text(renderer, std::move(out), value);
   }
   if (items == nullptr) return std::nullopt;
   Values out;
   for (std::int64_t i = 0; i < count && size != 0; ++i)
     out.insert(out.end(), items->begin(), items->end());
-  return (*value.get<ListRef>())->is_tuple ? make_tuple(std::move(out)) : make_list(std::move(out));
+  return make_sequence(std::move(out), (*value.get<ListRef>())->kind);
+}
+
+/// The text of one side of +, escaped if the other side alone is marked as HTML.
+std::string side_text(const Value& side, const Value& other) {
+  const bool is_escaped = side.get<Markup>() == nullptr && other.get<Markup>() != nullptr;
+  return is_escaped ? escape_html(*side.text()) : *side.text();
 }
 
 std::optional<Value> join_alike(Renderer& renderer, const Value& a, const Value& b) {
   if (a.text() != nullptr && b.text() != nullptr) {
     renderer.charge(a.text()->size() + b.text()->size());
-    return Value(*a.text() + *b.text());
+    std::string text = side_text(a, b) + side_text(b, a);
+    return made_text(renderer, std::move(text), a.get<Markup>() != nullptr ? a : b);
   }
-  const auto* left = a.get<ListRef>();
-  const auto* right = b.get<ListRef>();
-  if (left == nullptr || right == nullptr || (*left)->is_tuple != (*right)->is_tuple) {
-    return std::nullopt;
-  }
-  Values items = (*left)->items;
-  items.insert(items.end(), (*right)->items.begin(), (*right)->items.end());
+  const Values* left = a.items();
+  const Values* right = b.items();
+  if (left == nullptr || right == nullptr || type_name(a) != type_name(b)) return std::nullopt;
+  Values items = *left;
+  items.insert(items.end(), right->begin(), right->end());
   renderer.charge(items.size() * 32);
-  return (*left)->is_tuple ? make_tuple(std::move(items)) : make_list(std::move(items));
+  return make_sequence(std::move(items), (*a.get<ListRef>())->kind);
 }
 
 void refuse_undefined(Renderer& renderer, const Value& value) {
@@ -156,20 +163,26 @@ Value apply_binary(Renderer& renderer, BinaryOperator op, const Value& a, const 
     return text;
   }
   refuse_undefined(renderer, a);
-  refuse_undefined(renderer, b);
+  if (op != BinaryOperator::modulo || a.text() == nullptr) refuse_undefined(renderer, b);
   const auto left = as_integer(a);
   const auto right = as_integer(b);
   const bool is_exact = op != BinaryOperator::divide && !(op == BinaryOperator::power && right < 0);
   if (left && right && is_exact) return integer_operation(renderer, op, *left, *right);
   if (as_number(a) && as_number(b))
     return float_operation(renderer, op, *as_number(a), *as_number(b));
-  if (op == BinaryOperator::modulo && a.text() != nullptr)
-    renderer.fail_unsupported("'%' on a string");
+  if (op == BinaryOperator::modulo && a.text() != nullptr) {
+    if (a.get<Markup>() != nullptr) renderer.fail_unsupported("'%' on marked text");
+    return format_percent(renderer, *a.text(), b);
+  }
   std::optional<Value> result;
   if (op == BinaryOperator::add) result = join_alike(renderer, a, b);
   if (op == BinaryOperator::multiply && right) result = repeat(renderer, a, *right);
   if (op == BinaryOperator::multiply && left) result = repeat(renderer, b, *left);
   if (result) return *result;
+  if (op == BinaryOperator::add && (a.text() != nullptr || a.items() != nullptr)) {
+    renderer.fail_here(
+        fmt::format("can only concatenate {0} (not \"{1}\") to {0}", type_name(a), type_name(b)));
+  }
   renderer.fail_here(fmt::format("unsupported operand type(s) for {}: '{}' and '{}'",
                                  operator_symbol(op), type_name(a), type_name(b)));
 }
@@ -202,6 +215,10 @@ bool is_contained(Renderer& renderer, const Value& item, const Value& container)
     return text->find(*item.text()) != std::string::npos;
   }
   if (const DictData* dict = container.dict()) return dict->find(item) != nullptr;
+  const bool is_iterable = container.get<ListRef>() != nullptr || container.is_undefined();
+  if (!is_iterable) {
+    renderer.fail_here(fmt::format("argument of type '{}' is not iterable", type_name(container)));
+  }
   for (const Value& known : iterate(renderer, container)) {
     if (renderer.is_equal(known, item)) return true;
   }

@@ -59,6 +59,12 @@ class ExpressionParser {
   ExpressionRef parse_expression();
   /// An expression without `if`, as behind `in` of a loop.
   ExpressionRef parse_or();
+  /// A filter of `value` behind its sign |, or behind the name of a filter block.
+  ExpressionRef parse_filter(ExpressionRef value);
+  /// Filters, tests and calls behind `value`.
+  ExpressionRef parse_filters(ExpressionRef value);
+  /// A call of a macro behind `call`: the callee, and what it is called with.
+  std::pair<ExpressionRef, ArgumentList> parse_call_parts();
   /// One or more expressions with commas between; more than one are a tuple.
   ExpressionRef parse_tuple();
 
@@ -72,8 +78,6 @@ class ExpressionParser {
   ExpressionRef parse_product();
   ExpressionRef parse_power();
   ExpressionRef parse_sign();
-  ExpressionRef parse_filters(ExpressionRef value);
-  ExpressionRef parse_filter(ExpressionRef value);
   ExpressionRef parse_test(ExpressionRef value);
   bool starts_test_argument() const;
   ExpressionRef parse_postfix(ExpressionRef value);

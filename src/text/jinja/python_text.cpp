@@ -241,6 +241,46 @@ std::string to_capitalized(std::string_view text) {
   });
 }
 
+namespace {
+
+std::string repeat_fill(std::string_view fill, std::int64_t count) {
+  std::string out;
+  for (std::int64_t i = 0; i < count; ++i) out += fill;
+  return out;
+}
+
+}  // namespace
+
+std::string center_text(std::string_view text, std::int64_t width, std::string_view fill) {
+  const std::int64_t missing = width - count_characters(text);
+  if (missing <= 0) return std::string(text);
+  const std::int64_t left = missing / 2 + (missing & width & 1);  // as CPython rounds
+  return repeat_fill(fill, left) + std::string(text) + repeat_fill(fill, missing - left);
+}
+
+std::string justify_left(std::string_view text, std::int64_t width, std::string_view fill) {
+  return std::string(text) + repeat_fill(fill, width - count_characters(text));
+}
+
+std::string justify_right(std::string_view text, std::int64_t width, std::string_view fill) {
+  return repeat_fill(fill, width - count_characters(text)) + std::string(text);
+}
+
+std::string escape_html(std::string_view text) {
+  constexpr std::string_view kPlain = "&<>'\"";
+  constexpr std::string_view kEntities[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
+  std::string out;
+  for (const char c : text) {
+    const std::size_t at = kPlain.find(c);
+    if (at == std::string_view::npos) {
+      out += c;
+    } else {
+      out += kEntities[at];
+    }
+  }
+  return out;
+}
+
 std::optional<std::string> unescape_string(std::string_view body) {
   std::string out;
   for (std::size_t at = 0; at < body.size();) {

@@ -42,6 +42,14 @@ std::string to_title(std::string_view text);
 /// The first letter in upper case, the rest in lower case.
 std::string to_capitalized(std::string_view text);
 
+/// Text in the middle, left or right of `width` characters, filled with blanks or with `fill`.
+std::string center_text(std::string_view text, std::int64_t width, std::string_view fill = " ");
+std::string justify_left(std::string_view text, std::int64_t width, std::string_view fill = " ");
+std::string justify_right(std::string_view text, std::int64_t width, std::string_view fill = " ");
+
+/// With the five characters that HTML gives a meaning as entities.
+std::string escape_html(std::string_view text);
+
 /// The value of a string literal without its quotes, or nothing if an escape is broken.
 std::optional<std::string> unescape_string(std::string_view body);
 

@@ -59,8 +59,8 @@ class Renderer {
   Flow run(const IfStatement& statement);
   Flow run(const ForStatement& statement);
   Flow run(const SetStatement& statement);
-  Flow run(const SetBlockStatement& statement);
   Flow run(const MacroStatement& statement);
+  Flow run(const CallStatement& statement);
   Flow run(const BreakStatement& statement);
   Flow run(const ContinueStatement& statement);
   Values collect_items(const ForStatement& statement);
@@ -83,6 +83,7 @@ class Renderer {
   Value evaluate(const BinaryExpression& node);
   Value evaluate(const CompareExpression& node);
   Value evaluate(const ConditionalExpression& node);
+  Value evaluate(const CaptureExpression& node);
   Arguments evaluate(const ArgumentList& list);
   Value call_macro(const BoundMacro& macro, const Arguments& arguments);
 
@@ -114,6 +115,10 @@ Value apply_sign(Renderer& renderer, UnaryOperator op, const Value& value);
 
 /// Whether values of this type have the method; other members are data.
 bool has_method(const Value& object, std::string_view name);
+/// Whether the method would change the value, which templates may not do.
+bool changes_object(const Value& object, std::string_view name);
+/// Whether methods of this name exist in Python, and none of them is known here.
+bool is_lacking_method(std::string_view name);
 Value call_method(Renderer& renderer, const BoundMethod& method, const Arguments& arguments);
 
 /// The functions every template knows: range, namespace, dict, raise_exception and, with a clock,

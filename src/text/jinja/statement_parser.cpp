@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <tuple>
 
 namespace parhelion::text::jinja {
 namespace {
@@ -77,6 +78,10 @@ class StatementParser {
       parse_jump(name, line, block);
     } else if (name == "generation") {
       parse_generation(block);
+    } else if (name == "filter") {
+      block.push_back({parse_filter_block(line), line});
+    } else if (name == "call") {
+      block.push_back({parse_call(), line});
     } else {
       fail(ErrorKind::unsupported, "chat template line {}: statement '{}' is not supported", line,
            name);
@@ -138,29 +143,73 @@ class StatementParser {
       block.push_back({std::move(statement), line});
       return;
     }
-    ensure(!tokens_.is_symbol("|"), ErrorKind::unsupported,
-           "chat template line {}: a filter on a set block is not supported", line);
-    const bool is_plain = statement.targets.size() == 1 && statement.attribute.empty();
-    if (!is_plain) tokens_.refuse("'='");
+    if (statement.targets.size() != 1) tokens_.refuse("'='");
+    statement.value = parse_captured(line, "endset");
+    block.push_back({std::move(statement), line});
+  }
+
+  /// Filters with | between and the end of the tag, then the body up to `end`, as one value.
+  ExpressionRef parse_captured(int line, std::string_view end) {
+    auto body = std::make_shared<Block>();
+    ExpressionRef value =
+        std::make_unique<const Expression>(Expression{CaptureExpression{body}, line});
+    while (!tokens_.is(TokenKind::block_end)) {
+      tokens_.expect_symbol("|");
+      value = expressions_.parse_filter(std::move(value));
+    }
     expect_block_end();
-    Block body = parse_block({"endset"});
-    finish("endset");
-    block.push_back({SetBlockStatement{statement.targets.front(), std::move(body)}, line});
+    *body = parse_block({end});
+    finish(end);
+    return value;
+  }
+
+  /// {% filter a|b %}body{% endfilter %}
+  PrintStatement parse_filter_block(int line) {
+    auto body = std::make_shared<Block>();
+    ExpressionRef value =
+        std::make_unique<const Expression>(Expression{CaptureExpression{body}, line});
+    do {
+      value = expressions_.parse_filter(std::move(value));
+    } while (tokens_.take_symbol("|"));
+    expect_block_end();
+    *body = parse_block({"endfilter"});
+    finish("endfilter");
+    return {std::move(value)};
+  }
+
+  CallStatement parse_call() {
+    auto caller = std::make_shared<MacroDefinition>();
+    caller->name = "caller";
+    if (tokens_.take_symbol("(")) parse_parameters(*caller);
+    CallStatement statement;
+    std::tie(statement.callee, statement.arguments) = expressions_.parse_call_parts();
+    expect_block_end();
+    const int outer_loops = std::exchange(loops_, 0);
+    caller->body = parse_block({"endcall"});
+    loops_ = outer_loops;
+    finish("endcall");
+    statement.caller = std::move(caller);
+    return statement;
+  }
+
+  /// The parameters of a macro behind its opening parenthesis.
+  void parse_parameters(MacroDefinition& macro) {
+    while (!tokens_.take_symbol(")")) {
+      macro.parameters.push_back(tokens_.expect_name());
+      if (tokens_.take_symbol("=")) {
+        macro.defaults.push_back(expressions_.parse_expression());
+      } else if (!macro.defaults.empty()) {
+        tokens_.refuse("a default");
+      }
+      if (!tokens_.is_symbol(")")) tokens_.expect_symbol(",");
+    }
   }
 
   MacroStatement parse_macro() {
     auto macro = std::make_shared<MacroDefinition>();
     macro->name = tokens_.expect_name();
     tokens_.expect_symbol("(");
-    while (!tokens_.take_symbol(")")) {
-      macro->parameters.push_back(tokens_.expect_name());
-      if (tokens_.take_symbol("=")) {
-        macro->defaults.push_back(expressions_.parse_expression());
-      } else if (!macro->defaults.empty()) {
-        tokens_.refuse("a default");
-      }
-      if (!tokens_.is_symbol(")")) tokens_.expect_symbol(",");
-    }
+    parse_parameters(*macro);
     expect_block_end();
     const int outer_loops = std::exchange(loops_, 0);
     macro->body = parse_block({"endmacro"});

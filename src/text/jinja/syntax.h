@@ -77,8 +77,10 @@ struct CallExpression {
   ExpressionRef callee;
   ArgumentList arguments;
 };
+/// A filter that Jinja does not know either is null: using it is an error of the template.
 struct FilterExpression {
   ExpressionRef input;
+  std::string name;
   const Filter* filter = nullptr;
   ArgumentList arguments;
 };
@@ -107,17 +109,21 @@ struct ConditionalExpression {
   ExpressionRef if_false;  ///< may be null: undefined
 };
 
+struct Statement;
+using Block = std::vector<Statement>;
+/// The text that a block of statements gives.
+struct CaptureExpression {
+  std::shared_ptr<const Block> body;
+};
+
 struct Expression {
   std::variant<LiteralExpression, NameExpression, ListExpression, DictExpression,
                AttributeExpression, ItemExpression, SliceExpression, CallExpression,
                FilterExpression, TestExpression, UnaryExpression, BinaryExpression,
-               CompareExpression, ConditionalExpression>
+               CompareExpression, ConditionalExpression, CaptureExpression>
       node;
   int line = 1;
 };
-
-struct Statement;
-using Block = std::vector<Statement>;
 
 struct TextStatement {
   std::string text;
@@ -142,11 +148,6 @@ struct SetStatement {
   std::string attribute;
   ExpressionRef value;
 };
-/// {% set target %}body{% endset %}
-struct SetBlockStatement {
-  std::string target;
-  Block body;
-};
 struct MacroDefinition {
   std::string name;
   std::vector<std::string> parameters;
@@ -156,12 +157,18 @@ struct MacroDefinition {
 struct MacroStatement {
   std::shared_ptr<const MacroDefinition> macro;
 };
+/// {% call(parameters) macro(arguments) %}body{% endcall %}: the macro may call the body.
+struct CallStatement {
+  ExpressionRef callee;
+  ArgumentList arguments;
+  std::shared_ptr<const MacroDefinition> caller;
+};
 struct BreakStatement {};
 struct ContinueStatement {};
 
 struct Statement {
   std::variant<TextStatement, PrintStatement, IfStatement, ForStatement, SetStatement,
-               SetBlockStatement, MacroStatement, BreakStatement, ContinueStatement>
+               MacroStatement, CallStatement, BreakStatement, ContinueStatement>
       node;
   int line = 1;
 };

@@ -65,6 +65,17 @@ bool is_greater_test(const TestCall& call) {
 bool is_at_most_test(const TestCall& call) { return !is_greater_test(call); }
 bool is_at_least_test(const TestCall& call) { return !is_less_test(call); }
 
+bool is_same(const TestCall& call) {
+  const Value& other = call.argument();
+  if (const auto* list = call.value.get<ListRef>()) {
+    return other.get<ListRef>() != nullptr && *list == *other.get<ListRef>();
+  }
+  if (const auto* dict = call.value.get<DictRef>()) {
+    return other.get<DictRef>() != nullptr && *dict == *other.get<DictRef>();
+  }
+  return type_name(call.value) == type_name(other) && call.renderer.is_equal(call.value, other);
+}
+
 constexpr Test kTests[] = {
     {"defined", [](const TestCall& call) { return !call.value.is_undefined(); }},
     {"undefined", [](const TestCall& call) { return call.value.is_undefined(); }},
@@ -76,7 +87,10 @@ constexpr Test kTests[] = {
     {"number", [](const TestCall& call) { return is_number(call.value); }},
     {"mapping", [](const TestCall& call) { return call.value.dict() != nullptr; }},
     {"sequence", [](const TestCall& call) { return is_sequence(call.value); }},
-    {"iterable", [](const TestCall& call) { return is_sequence(call.value); }},
+    {"iterable",
+     [](const TestCall& call) {
+       return is_sequence(call.value) || call.value.get<ListRef>() != nullptr;
+     }},
     {"callable", [](const TestCall& call) { return call.value.get<FunctionRef>() != nullptr; }},
     {"true",
      [](const TestCall& call) { return call.value.get<bool>() != nullptr && is_true(call.value); }},
@@ -84,6 +98,18 @@ constexpr Test kTests[] = {
      [](const TestCall& call) {
        return call.value.get<bool>() != nullptr && !is_true(call.value);
      }},
+    {"sameas", is_same},
+    {"lower",
+     [](const TestCall& call) {
+       const std::string text = call.renderer.text_of(call.value);
+       return text == to_lower(text) && text != to_upper(text);
+     }},
+    {"upper",
+     [](const TestCall& call) {
+       const std::string text = call.renderer.text_of(call.value);
+       return text == to_upper(text) && text != to_lower(text);
+     }},
+    {"escaped", [](const TestCall& call) { return call.value.get<Markup>() != nullptr; }},
     {"odd", [](const TestCall& call) { return call.integer() % 2 != 0; }},
     {"even", [](const TestCall& call) { return call.integer() % 2 == 0; }},
     {"divisibleby", is_divisible},

@@ -44,13 +44,15 @@ std::string quoted(std::string_view text) {
 }
 
 std::string list_repr(const ListData& list) {
-  std::string out = list.is_tuple ? "(" : "[";
+  if (list.kind == ListKind::iterator) return "<generator>";
+  const bool is_tuple = list.kind == ListKind::tuple;
+  std::string out = is_tuple ? "(" : "[";
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     if (i != 0) out += ", ";
     out += to_repr(list.items[i]);
   }
-  if (list.is_tuple && list.items.size() == 1) out += ',';
-  return out + (list.is_tuple ? ")" : "]");
+  if (is_tuple && list.items.size() == 1) out += ',';
+  return out + (is_tuple ? ")" : "]");
 }
 
 std::string dict_repr(const DictData& dict) {
@@ -69,6 +71,9 @@ struct ReprWriter {
   std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
   std::string operator()(double value) const { return float_text(value); }
   std::string operator()(const TextRef& value) const { return quoted(*value); }
+  std::string operator()(const Markup& value) const {
+    return "Markup(" + quoted(*value.text) + ")";
+  }
   std::string operator()(const ListRef& value) const { return list_repr(*value); }
   std::string operator()(const DictRef& value) const { return dict_repr(*value); }
   std::string operator()(const NamespaceRef&) const { return "<Namespace>"; }
@@ -83,8 +88,19 @@ struct TypeName {
   std::string_view operator()(std::int64_t) const { return "int"; }
   std::string_view operator()(double) const { return "float"; }
   std::string_view operator()(const TextRef&) const { return "str"; }
+  std::string_view operator()(const Markup&) const { return "Markup"; }
   std::string_view operator()(const ListRef& list) const {
-    return list->is_tuple ? "tuple" : "list";
+    switch (list->kind) {
+      case ListKind::list:
+        return "list";
+      case ListKind::tuple:
+        return "tuple";
+      case ListKind::view:
+        return "dict view";
+      case ListKind::iterator:
+        return "generator";
+    }
+    return "";
   }
   std::string_view operator()(const DictRef&) const { return "dict"; }
   std::string_view operator()(const NamespaceRef&) const { return "Namespace"; }
@@ -99,7 +115,10 @@ struct Truth {
   bool operator()(std::int64_t value) const { return value != 0; }
   bool operator()(double value) const { return value != 0; }
   bool operator()(const TextRef& value) const { return !value->empty(); }
-  bool operator()(const ListRef& value) const { return !value->items.empty(); }
+  bool operator()(const Markup& value) const { return !value.text->empty(); }
+  bool operator()(const ListRef& value) const {
+    return value->kind == ListKind::iterator || !value->items.empty();
+  }
   bool operator()(const DictRef& value) const { return !value->items.empty(); }
   bool operator()(const NamespaceRef&) const { return true; }
   bool operator()(const LoopRef&) const { return true; }
@@ -115,7 +134,7 @@ std::optional<double> numeric(const Value& value) {
 }
 
 bool are_equal_lists(const ListData& a, const ListData& b) {
-  if (a.is_tuple != b.is_tuple || a.items.size() != b.items.size()) return false;
+  if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
   for (std::size_t i = 0; i < a.items.size(); ++i) {
     if (!are_equal(a.items[i], b.items[i])) return false;
   }
@@ -153,21 +172,13 @@ std::int64_t add_weights(std::int64_t a, std::int64_t b) {
   return std::min(a + b, kMost);
 }
 
-Value make_sequence(Values items, bool is_tuple) {
-  std::int32_t nesting = 1;
-  std::int64_t weight = 1;
-  for (const Value& item : items) {
-    nesting = std::max(nesting, nesting_around(item));
-    weight = add_weights(weight, weight_of(item));
-  }
-  return std::make_shared<const ListData>(ListData{std::move(items), is_tuple, nesting, weight});
-}
-
 }  // namespace
 
 const Values* Value::items() const {
   const ListRef* list = get<ListRef>();
-  return list == nullptr ? nullptr : &(*list)->items;
+  const bool is_indexed =
+      list != nullptr && ((*list)->kind == ListKind::list || (*list)->kind == ListKind::tuple);
+  return is_indexed ? &(*list)->items : nullptr;
 }
 
 const DictData* Value::dict() const {
@@ -199,8 +210,20 @@ void DictData::set(const Value& key, Value value) {
   items.emplace_back(key, std::move(value));
 }
 
-Value make_list(Values items) { return make_sequence(std::move(items), false); }
-Value make_tuple(Values items) { return make_sequence(std::move(items), true); }
+Value make_sequence(Values items, ListKind kind) {
+  ListData list{.items = std::move(items), .kind = kind};
+  for (const Value& item : list.items) {
+    list.nesting = std::max(list.nesting, nesting_around(item));
+    list.weight = add_weights(list.weight, weight_of(item));
+  }
+  if (kind == ListKind::iterator) list.taken = std::make_shared<std::size_t>(0);
+  return std::make_shared<const ListData>(std::move(list));
+}
+
+Value make_list(Values items) { return make_sequence(std::move(items), ListKind::list); }
+Value make_tuple(Values items) { return make_sequence(std::move(items), ListKind::tuple); }
+Value make_view(Values items) { return make_sequence(std::move(items), ListKind::view); }
+Value make_iterator(Values items) { return make_sequence(std::move(items), ListKind::iterator); }
 
 Value make_dict(DictData dict) {
   dict.nesting = 1;
@@ -249,8 +272,11 @@ bool are_equal(const Value& a, const Value& b) {
   const auto right_number = numeric(b);
   if (left_number && right_number) return *left_number == *right_number;
   if (a.data().index() != b.data().index()) return false;
-  if (a.items() != nullptr) return are_equal_lists(**a.get<ListRef>(), **b.get<ListRef>());
+  if (a.get<ListRef>() != nullptr && *a.get<ListRef>() == *b.get<ListRef>()) return true;
+  if (a.items() != nullptr && b.items() != nullptr)
+    return are_equal_lists(**a.get<ListRef>(), **b.get<ListRef>());
   if (a.dict() != nullptr) return are_equal_dicts(*a.dict(), *b.dict());
+  if (a.get<ListRef>() != nullptr) return false;  // a view or iterator is equal to itself alone
   if (const auto* names = a.get<NamespaceRef>()) return *names == *b.get<NamespaceRef>();
   if (const auto* loop = a.get<LoopRef>()) return *loop == *b.get<LoopRef>();
   if (const auto* function = a.get<FunctionRef>()) return *function == *b.get<FunctionRef>();

@@ -22,6 +22,10 @@ struct Undefined {
   std::string what;  ///< the message of the error if it is used
 };
 struct None {};
+/// Text that `safe` or `escape` marked as HTML: joined with other text, it escapes that.
+struct Markup {
+  std::shared_ptr<const std::string> text;
+};
 
 struct ListData;
 struct DictData;
@@ -40,8 +44,8 @@ using FunctionRef = std::shared_ptr<const Function>;
 /// namespaces change.
 class Value {
  public:
-  using Data = std::variant<Undefined, None, bool, std::int64_t, double, TextRef, ListRef, DictRef,
-                            NamespaceRef, LoopRef, FunctionRef>;
+  using Data = std::variant<Undefined, None, bool, std::int64_t, double, TextRef, Markup, ListRef,
+                            DictRef, NamespaceRef, LoopRef, FunctionRef>;
 
   Value() = default;
   Value(Undefined value) : data_(std::move(value)) {}
@@ -52,6 +56,7 @@ class Value {
   Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
   Value(std::string_view value) : Value(std::string(value)) {}
   Value(const char* value) : Value(std::string(value)) {}
+  Value(Markup value) : data_(std::move(value)) {}
   Value(ListRef value) : data_(std::move(value)) {}
   Value(DictRef value) : data_(std::move(value)) {}
   Value(NamespaceRef value) : data_(std::move(value)) {}
@@ -62,12 +67,13 @@ class Value {
   const T* get() const {
     return std::get_if<T>(&data_);
   }
-  /// The text of a string, or null.
+  /// The text of a string, be it marked or not, or null.
   const std::string* text() const {
+    if (const Markup* markup = get<Markup>()) return markup->text.get();
     const TextRef* ref = get<TextRef>();
     return ref == nullptr ? nullptr : ref->get();
   }
-  /// The items of a list or tuple, or null.
+  /// The items of a list or tuple, or null; not those of a view or iterator.
   const Values* items() const;
   /// The dict, or null.
   const DictData* dict() const;
@@ -78,11 +84,20 @@ class Value {
   Data data_;
 };
 
+/// What kind of sequence a ListData is.
+enum class ListKind : std::uint8_t {
+  list,
+  tuple,
+  view,      ///< what dict.items() and the like give: it has a length, but no items by index
+  iterator,  ///< what map, select and the like give: it passes each item once
+};
+
 struct ListData {
   Values items;
-  bool is_tuple = false;
-  std::int32_t nesting = 1;  ///< how many values lie within each other
-  std::int64_t weight = 1;   ///< see weight_of
+  ListKind kind = ListKind::list;
+  std::int32_t nesting = 1;                 ///< how many values lie within each other
+  std::int64_t weight = 1;                  ///< see weight_of
+  std::shared_ptr<std::size_t> taken = {};  ///< of an iterator: how many items it has passed
 };
 
 /// Keys in the order of their insertion.
@@ -109,6 +124,9 @@ struct LoopData {
 /// Errors: invalid if values would be nested deeper than 128 levels.
 Value make_list(Values items);
 Value make_tuple(Values items);
+Value make_view(Values items);
+Value make_iterator(Values items);
+Value make_sequence(Values items, ListKind kind);
 Value make_dict(DictData dict);
 /// Errors: invalid if a number needs more than 64 bits.
 Value from_json(const Json& json);
@@ -135,9 +153,10 @@ struct JsonStyle {
   std::optional<std::string> indent = {};  ///< of one level; none = all on one line
 };
 
-/// What `json.dumps(value)` gives.
-///
-/// Errors: invalid if a value has no form in JSON.
+/// The type of a value within `value` that has no form in JSON, or nothing.
+std::optional<std::string_view> find_type_without_json(const Value& value);
+
+/// What `json.dumps(value)` gives. All within it must have a form in JSON.
 std::string to_json(const Value& value, const JsonStyle& style);
 
 }  // namespace parhelion::text::jinja
