@@ -5,7 +5,8 @@
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
 # Parts: check (conformance), job (a small job, and its bits through every path), large-job (one of 0.6B parameters, and
-# its checkpoints), attention, train, decode, peer-train, peer-decode. A machine with every package of the README needs
+# its checkpoints), attention, train, decode, levels (what exact and invariant cost by family), explain (kernels against
+# the roofline), peer-train, peer-decode. A machine with every package of the README needs
 # no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -54,6 +55,17 @@ run_decode() {
       --batch 1,64,256 --context 128,1024 --prompt 512,4096
   done
 }
+run_levels() {
+  step "$bundle/parhelion" bench bench/qwen3_0_6b.json --random --device cuda --numerics all --batch 1,64,256 \
+    --context 1024 --prompt 512,4096
+}
+explain_sums() { "$bundle/parhelion" explain bench/qwen3_0_6b.json --device cuda "$@" | sed -n '/^measured/p; /^by kernel/,/^all/p'; }
+run_explain() {
+  step explain_sums --numerics fast --context 1024
+  step explain_sums --batch 64 --context 1024
+  step explain_sums --tokens 4096 --context 4096
+  step explain_sums --entry gradients --batch 4 --tokens 4096
+}
 run_job() { step bench/gpu_job.sh "$bundle/parhelion"; }
 run_large_job() { step bench/gpu_large_job.sh "$bundle/parhelion"; }
 run_peer_train() { step python3 bench/gpu_train_peer.py bench/qwen3_0_6b.json 8 4096; }
@@ -64,12 +76,12 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check job large-job attention train decode peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check job large-job attention train decode levels explain peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 
 case "${1:-}" in
   bundle) make_bundle ;;
   run) shift && run_parts "$@" ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 2 ;;
+  *) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac

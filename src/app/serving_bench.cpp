@@ -16,6 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWarmUpSteps = 3;
+constexpr int kProfiledSteps = 5;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -117,14 +118,34 @@ std::int64_t cached_token_bytes(const ir::Program& instance) {
   return bytes;
 }
 
-std::vector<std::pair<std::string, double>> time_families(exec::Plan& plan) {
-  std::map<std::string, double> seconds;
-  const std::vector<std::chrono::nanoseconds> times = plan.profile();
-  for (std::size_t i = 0; i < times.size(); ++i)
-    seconds[plan.steps()[i].kernel] += std::chrono::duration<double>(times[i]).count();
-  std::vector<std::pair<std::string, double>> result(seconds.begin(), seconds.end());
+/// Longest first.
+NamedSeconds in_order(const std::map<std::string_view, double>& seconds) {
+  NamedSeconds result(seconds.begin(), seconds.end());
   std::ranges::sort(result, std::greater(), [](const auto& each) { return each.second; });
   return result;
+}
+
+/// The least time of each op in some runs.
+std::vector<std::chrono::nanoseconds> least_times(exec::Plan& plan) {
+  std::vector<std::chrono::nanoseconds> least = plan.profile();
+  for (int run = 1; run < kProfiledSteps; ++run) {
+    const std::vector<std::chrono::nanoseconds> times = plan.profile();
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], times[i]);
+  }
+  return least;
+}
+
+void profile_kernels(exec::Plan& plan, ServingTime& time) {
+  std::map<std::string_view, double> by_kernel, by_family;
+  const std::vector<std::chrono::nanoseconds> times = least_times(plan);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (plan.steps()[i].op_count == 0) continue;
+    const double seconds = std::chrono::duration<double>(times[i]).count();
+    by_kernel[plan.steps()[i].kernel] += seconds;
+    by_family[ir::traits(plan.instance().ops[i].op).name] += seconds;
+  }
+  time.kernel_seconds = in_order(by_kernel);
+  time.family_seconds = in_order(by_family);
 }
 
 ServingTime time_shape(exec::Plan& plan, const Shape& shape, std::int64_t vocabulary, int steps) {
@@ -178,7 +199,7 @@ std::vector<ServingTime> time_serving(const model::Model& model, const ServingBe
   std::vector<ServingTime> result;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     result.push_back(time_shape(*plans[i], shapes[i], model.vocabulary, bench.steps));
-    if (bench.profile) result.back().family_seconds = time_families(*plans[i]);
+    if (bench.profile) profile_kernels(*plans[i], result.back());
   }
   return result;
 }

@@ -22,6 +22,8 @@ struct ServingBench {
   bool profile = false;                ///< times each kernel too
 };
 
+using NamedSeconds = std::vector<std::pair<std::string, double>>;
+
 /// One shape's times. Medians.
 struct ServingTime {
   std::string phase;  ///< decode or prefill
@@ -31,8 +33,10 @@ struct ServingTime {
   double device_seconds = 0;  ///< the same where steps follow each other without the host
   double tokens_per_second = 0;
   double floor_bytes = 0;  ///< weights and keys and values, each read once
-  /// Of one step by kernel, longest first; where `profile` asks for it.
-  std::vector<std::pair<std::string, double>> family_seconds = {};
+  /// Of one step by kernel and by op family, longest first; where `profile` asks for it. Ops that
+  /// one kernel runs count as the first of them.
+  NamedSeconds kernel_seconds = {};
+  NamedSeconds family_seconds = {};
 };
 
 /// Plans the serving program at every shape; then `upload` gives the executor its weights, and each

@@ -41,6 +41,26 @@ TEST(BenchCommand, DrawsWeightsForAConfiguration) {
   EXPECT_THAT(outcome.output, HasSubstr("paged_attention"));
 }
 
+TEST(BenchCommand, ComparesLevelsOfNumericsByFamily) {
+  const std::string command =
+      "bench " + kTinyModel + "--batch 2 --context 16 --prompt 8 --steps 2 --numerics all";
+  const Outcome outcome = run(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* part :
+       {"decode of 2 rows, context 16", "prefill of 1 rows, context 8", "exact ms", "invariant ms",
+        "exact/fast", "invariant/fast", "paged_attention", "all kernels", "step on the device"})
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+  const Json json = parse_json(run(command + " --json").output, "bench");
+  const Json::Array& times = json.find("times")->as_array("times");
+  ASSERT_EQ(times.size(), 6u);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(times[i].find("numerics")->as_string("numerics"),
+              (std::array{"exact", "invariant", "fast"}).at(i / 2));
+    EXPECT_GT(times[i].find("families")->find("matmul")->as_double("matmul"), 0);
+  }
+  EXPECT_EQ(run("score " + kTinyModel + "--numerics all").code, 2);
+}
+
 TEST(BenchCommand, RefusesAContextThatTheModelHasNot) {
   const Outcome outcome = run("bench " + kTinyModel + "--context 100000");
   EXPECT_EQ(outcome.code, 2);

@@ -1,4 +1,5 @@
 #include "app/cli/command.h"
+#include "app/level_table.h"
 #include "app/model_files.h"
 #include "app/serving_bench.h"
 #include "app/weights.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr float kDrawnDeviation = 0.02f;
 constexpr std::size_t kDrawnCount = 1 << 16;
+constexpr const char* kAllNumerics = "all";
 
 /// Gives every parameter the same drawn numbers again and again: timing needs no others, and large
 /// models have billions.
@@ -43,15 +45,20 @@ struct BenchOptions {
   bool json = false;
 };
 
-Json as_json(const ServingTime& time, double copy) {
+Json as_json(const NamedSeconds& seconds) { return Json::Object(seconds.begin(), seconds.end()); }
+
+Json as_json(const ServingTime& time, std::string_view numerics, double copy) {
   return Json::Object{{"phase", time.phase},
+                      {"numerics", std::string(numerics)},
                       {"rows", time.rows},
                       {"context", time.context_tokens},
                       {"step_seconds", time.step_seconds},
                       {"device_seconds", time.device_seconds},
                       {"tokens_per_second", time.tokens_per_second},
                       {"floor_seconds", time.floor_bytes / copy},
-                      {"share", time.floor_bytes / copy / time.step_seconds}};
+                      {"share", time.floor_bytes / copy / time.step_seconds},
+                      {"kernels", as_json(time.kernel_seconds)},
+                      {"families", as_json(time.family_seconds)}};
 }
 
 std::string print_times(const std::vector<ServingTime>& times, double copy) {
@@ -64,7 +71,7 @@ std::string print_times(const std::vector<ServingTime>& times, double copy) {
                         time.phase, time.rows, time.context_tokens, time.step_seconds * 1e3,
                         time.device_seconds * 1e3, time.tokens_per_second, floor * 1e3,
                         100 * floor / time.step_seconds);
-    for (const auto& [kernel, seconds] : time.family_seconds)
+    for (const auto& [kernel, seconds] : time.kernel_seconds)
       text += fmt::format("    {:<32} {:>10.4f} ms\n", kernel, seconds * 1e3);
   }
   return text;
@@ -83,21 +90,44 @@ std::vector<ServingTime> time_model(BenchOptions& options, exec::Executor& execu
                       [&] { upload_weights(opened, options.bench.kind, executor); });
 }
 
-void run_bench(BenchOptions& options) {
+/// What was timed, and the device's copies beside it.
+struct BenchResult {
+  std::string device;
+  double copy = 0;
+  std::vector<LevelTimes> levels;
+};
+
+void time_level(BenchOptions& options, const std::string& numerics, BenchResult& result) {
+  options.run.executor.numerics = numerics;
   const auto executor = make_executor(options.run.executor);
-  const double copy = exec::measure_copy_bandwidth(*executor);
-  const std::vector<ServingTime> times = time_model(options, *executor);
-  if (!options.json) {
-    print(fmt::format("device: {}; copies {:.1f} GB/s\n{}", executor->describe(), copy / 1e9,
-                      print_times(times, copy)));
-    return;
-  }
+  if (result.copy == 0) result.copy = exec::measure_copy_bandwidth(*executor);
+  if (result.device.empty()) result.device = executor->describe();
+  result.levels.push_back({.numerics = numerics, .times = time_model(options, *executor)});
+}
+
+void print_json(const BenchResult& result) {
   Json::Array lines;
-  for (const ServingTime& time : times) lines.push_back(as_json(time, copy));
-  print(write_json(Json::Object{{"device", executor->describe()},
-                                {"copy_bytes_per_second", copy},
+  for (const LevelTimes& level : result.levels) {
+    for (const ServingTime& time : level.times)
+      lines.push_back(as_json(time, level.numerics, result.copy));
+  }
+  print(write_json(Json::Object{{"device", result.device},
+                                {"copy_bytes_per_second", result.copy},
                                 {"times", std::move(lines)}}) +
         "\n");
+}
+
+void run_bench(BenchOptions& options) {
+  const bool compares = options.run.executor.numerics == kAllNumerics;
+  if (compares) options.bench.profile = true;
+  BenchResult result;
+  for (const std::string& numerics :
+       compares ? kNumerics : std::vector{options.run.executor.numerics})
+    time_level(options, numerics, result);
+  if (options.json) return print_json(result);
+  print(fmt::format("device: {}; copies {:.1f} GB/s\n{}", result.device, result.copy / 1e9,
+                    compares ? print_levels(result.levels)
+                             : print_times(result.levels.front().times, result.copy)));
 }
 
 }  // namespace
@@ -106,7 +136,9 @@ void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "Time prefill and decode of a model beside the time that its bytes alone take");
-  add_run_options(*command, options->run);
+  std::vector<std::string> numerics = kNumerics;
+  numerics.emplace_back(kAllNumerics);
+  add_run_options(*command, options->run, numerics);
   command->add_option("--batch", options->bench.batches, "rows that decode at once")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096))
@@ -124,7 +156,8 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--random", options->draws_weights,
                     "draw the weights: MODEL is a config.json or a directory with one");
-  command->add_flag("--profile", options->bench.profile, "time the kernels of a step too");
+  command->add_flag("--profile", options->bench.profile,
+                    "time the kernels of a step too; --numerics all compares op families");
   command->add_flag("--json", options->json, "write one JSON object");
   command->callback([options] { run_bench(*options); });
 }

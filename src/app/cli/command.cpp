@@ -22,7 +22,8 @@ std::string read_stream(std::istream& stream) {
 
 }  // namespace
 
-void add_run_options(CLI::App& command, RunOptions& options) {
+void add_run_options(CLI::App& command, RunOptions& options,
+                     const std::vector<std::string>& numerics) {
   options.executor.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   command.add_option("MODEL", options.model, kModelHelp)->required();
   command.add_option("--adapter", options.adapter, kAdapterHelp);
@@ -41,7 +42,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_option("--numerics", options.executor.numerics,
                   "bits of a GPU: exact are those of training, invariant those of any batch, fast "
                   "are free; on a processor they are always exact")
-      ->check(CLI::IsMember({"exact", "invariant", "fast"}))
+      ->check(CLI::IsMember(numerics))
       ->capture_default_str();
 }
 

@@ -36,7 +36,9 @@ struct RunOptions {
   std::string dtype;              ///< empty: that of the model's weights
   ExecutorChoice executor;
 };
-void add_run_options(CLI::App& command, RunOptions& options);
+inline const std::vector<std::string> kNumerics = {"exact", "invariant", "fast"};
+void add_run_options(CLI::App& command, RunOptions& options,
+                     const std::vector<std::string>& numerics = kNumerics);
 /// What the model runs in: what is asked for, else f32 if all its weights are, else bf16.
 ir::Kind kind_of(const RunOptions& options, const model::OpenedModel& opened);
 
