@@ -15,6 +15,7 @@ struct ServingShape {
   ir::Kind kind = ir::Kind::bf16;
   std::int64_t context_tokens = 0;  ///< the longest sequence
   std::vector<ir::Capacities> catalogue = {};
+  std::int64_t page_tokens = kPageTokens;
 };
 
 /// One row of a catalogue for one sequence.

@@ -3,6 +3,7 @@
 #include "app/chat_prompt.h"
 #include "app/in_memory_contract.h"
 #include "base/error.h"
+#include "serve/complete.h"
 #include "text/detokenizer.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ TrainGeneration::TrainGeneration(const model::Model& model, const train::Job& jo
       make_contract(model, {.kind = kind(job.model.dtype),
                             .context_tokens = context,
                             .catalogue = {one_row(1, 1), one_row(32, 1)}}),
-      executor, exec::Weights::trained);
+      executor, serve::EngineSettings{.weights = exec::Weights::trained});
 }
 
 void TrainGeneration::add(std::string text, const std::string& rendered) {
@@ -43,8 +44,8 @@ std::vector<train::Generated> TrainGeneration::run() {
   for (const Prompt& prompt : prompts_) {
     text::Detokenizer detokenizer(tokenizer_, text::SpecialTokens::skip, text::UnknownIds::replace);
     std::string text;
-    engine_->generate({.prompt = prompt.ids, .max_tokens = max_tokens_, .temperature = 0.0},
-                      [&](std::int32_t id) { text += detokenizer.push(id); });
+    serve::complete(*engine_, {.prompt = prompt.ids, .max_tokens = max_tokens_, .temperature = 0.0},
+                    [&](std::int32_t id) { text += detokenizer.push(id); });
     result.push_back({.prompt = prompt.text, .text = text + detokenizer.flush()});
   }
   return result;

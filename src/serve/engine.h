@@ -1,60 +1,114 @@
 #pragma once
 
-#include "serve/cache/page_pool.h"
+#include "serve/cache/page_cache.h"
 #include "serve/request.h"
+#include "serve/sequence.h"
 #include "serve/step.h"
+#include "serve/step_budget.h"
+#include "serve/step_plan.h"
+#include "serve/waiting_queue.h"
 
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace parhelion::serve {
 
-struct Completion {
-  std::vector<std::int32_t> ids = {};
-  std::vector<float> log_probabilities = {};  ///< of each id under the model's own distribution
-  FinishReason reason = FinishReason::length;
-  std::chrono::duration<double> prefill{0};  ///< until the first id was drawn
-  std::chrono::duration<double> decode{0};   ///< all ids after the first
+/// How pages are kept for a sequence that is admitted.
+enum class Reserve : std::uint8_t {
+  worst_case,  ///< as many as it can ever need: it never has to give way
+  grow,        ///< as it goes on: the last admitted gives way when none is left, and begins again
 };
 
-/// Runs a contract. Holds one sequence at a time.
+struct EngineSettings {
+  exec::Weights weights = exec::Weights::frozen;
+  std::int64_t pages = 0;  ///< of the cache; 0: as many as one sequence of the whole context needs
+  std::int64_t queue_sequences = 1024;  ///< the most that wait
+  std::int64_t step_tokens = 0;         ///< the most of one step; 0: as many as an instance has
+  Reserve reserve = Reserve::worst_case;
+  bool shares_prefixes = true;
+  std::chrono::duration<double> step_target{0.25};  ///< of a step beside sequences that decode
+  std::chrono::duration<double> ageing{10};         ///< one priority class for so much waiting
+  std::int64_t audit_every = 0;                     ///< steps; 0: never
+};
+
+/// Runs a contract: many sequences at a time, each step over all that have something to do.
+/// A sequence's tokens do not depend on the others, nor on chunks, cached prefixes or preemption,
+/// as far as the executor's numerics promise it.
 ///
-/// Threads: one thread uses an engine.
+/// Threads: one thread uses an engine; sequences may be made on any.
 class Engine {
  public:
   /// Plans every instance of the contract. Upload the parameters to `executor` afterwards; trained
   /// ones which other plans of it have are read in place, as they are at each step.
-  Engine(contract::Contract contract, exec::Executor& executor,
-         exec::Weights weights = exec::Weights::frozen);
-
-  /// Generates ids for a request; `on_id` sees each as it is drawn.
   ///
-  /// Errors: invalid if the prompt is empty, has an id outside the vocabulary or does not fit the
-  /// context, or if a sampling
-  ///         value is no number in its legal range; corrupt if the model's logits have no finite
-  ///         maximum.
-  Completion generate(const Request& request, const std::function<void(std::int32_t)>& on_id);
+  /// Errors: invalid if the contract has no instance for a row, or the pages hold no sequence.
+  Engine(contract::Contract contract, exec::Executor& executor, const EngineSettings& settings);
 
-  /// The log-probability of each id after the first under those before it, taking `chunk_tokens`
-  /// ids a step (0 = as many as the catalogue allows).
+  /// The sequences of a request, checked.
   ///
-  /// Errors: as generate; invalid if no instance has logit rows for a chunk.
-  std::vector<float> score(std::span<const std::int32_t> ids, std::int64_t chunk_tokens);
+  /// Errors: invalid, naming the value; unsupported if the contract cannot do what is asked.
+  /// Threads: any.
+  std::vector<std::unique_ptr<Sequence>> sequences_of(Request request, Ticket ticket,
+                                                      Sink& sink) const;
 
+  /// Queues them.
+  void add(std::vector<std::unique_ptr<Sequence>> sequences);
+
+  void cancel(Ticket ticket);
+
+  /// Admits who has room and runs one step. False: there was nothing to do.
+  bool step();
+
+  /// Ends every sequence.
+  void end_all(FinishReason reason);
+
+  /// Drops cached prefixes that no sequence uses.
+  void reset_cache() { cache_.reset(); }
+
+  /// Errors: bug if a page is lost or held twice.
+  void audit() const;
+
+  ServerCounts counts() const;
+  std::int64_t waiting_count() const { return std::ssize(queue_.all()); }
   const contract::Contract& contract() const { return contract_; }
   const Stepper& stepper() const { return stepper_; }
+  const EngineSettings& settings() const { return settings_; }
 
  private:
-  class Sequence;
-  void check_ids(std::span<const std::int32_t> ids) const;
-  void clear_caches();
+  void drop_cancelled();
+  void admit();
+  bool admit_one(WaitingQueue::Clock::time_point now);
+  bool try_admit(Sequence& sequence);
+  void start_running(Sequence& sequence, WaitingQueue::Clock::time_point now);
+  void launch_parts();
+  bool make_room();
+  bool grow_parts();
+  void preempt(Sequence& sequence);
+  void commit(std::span<const LogitAnswer> answers);
+  void commit_part(const Part& part, std::span<const LogitAnswer> answers);
+  void report_prompt(Sequence& sequence, std::span<const LogitAnswer> answers);
+  void take_draw(Sequence& sequence, const LogitAnswer& answer);
+  void finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id = -1);
+  void give_up(Sequence& sequence);
+  void clean_poisoned();
+  void remove_ended();
 
   exec::Executor& executor_;
   contract::Contract contract_;
+  EngineSettings settings_;
   Stepper stepper_;
-  PagePool pool_;
+  std::int64_t most_rows_;
+  PageCache cache_;
+  WaitingQueue queue_;
+  StepBudget budget_;
+  std::vector<std::unique_ptr<Sequence>> running_;
+  std::vector<Part> parts_;
+  std::vector<StepRow> rows_;
+  std::vector<LogitQuery> queries_;
+  HeldPages poisoned_;  ///< pages that may hold what is not finite
+  ServerCounts counts_;
 };
 
 }  // namespace parhelion::serve

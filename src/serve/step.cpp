@@ -18,39 +18,27 @@ auto size_of(const ir::Capacities& of) {
 }  // namespace
 
 Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
-                 exec::Weights weights)
+                 exec::Weights weights, std::int64_t pages)
     : page_tokens_(contract.cache.page_tokens), catalogue_(contract.catalogue) {
   contract::validate(contract);
   std::ranges::sort(catalogue_,
                     [](const auto& a, const auto& b) { return size_of(a) < size_of(b); });
   std::int64_t most_queries = 0;
   for (ir::Capacities& instance : catalogue_) {
-    const std::int64_t pages = (contract.cache.context_tokens + page_tokens_ - 1) / page_tokens_;
-    instance[ir::Symbol::pages_per_row] = pages;
-    instance[ir::Symbol::pages] = pages + 1;  // the null page comes first
+    instance[ir::Symbol::pages_per_row] =
+        (contract.cache.context_tokens + page_tokens_ - 1) / page_tokens_;
+    instance[ir::Symbol::pages] = pages;
     plans_.push_back(executor.plan(ir::lower(contract.extend, instance), weights));
     most_queries = std::max(most_queries, instance[ir::Symbol::logit_rows]);
   }
   answers_.reserve(static_cast<std::size_t>(most_queries));
 }
 
-std::int64_t Stepper::most_tokens(std::int64_t queries) const {
-  std::int64_t most = 0;
-  for (const ir::Capacities& instance : catalogue_) {
-    if (instance[ir::Symbol::logit_rows] >= queries)
-      most = std::max(most, most_row_tokens(instance));
-  }
-  return most;
-}
-
-exec::Plan& Stepper::choose(std::span<const StepRow> rows) {
+std::span<const LogitAnswer> Stepper::run(std::span<const StepRow> rows) {
   const std::optional<std::size_t> at = covering_instance(catalogue_, rows);
   ensure(at.has_value(), ErrorKind::bug, "step: no instance covers {} rows", rows.size());
-  return *plans_[*at];
-}
-
-std::span<const LogitAnswer> Stepper::run(std::span<const StepRow> rows) {
-  exec::Plan& plan = choose(rows);
+  last_instance_ = *at;
+  exec::Plan& plan = *plans_[*at];
   write_inputs(plan, rows, page_tokens_);
   plan.run();
   answers_.clear();

@@ -45,8 +45,10 @@ struct StepRow {
 /// Runs steps of the extend program: one plan for each instance of the catalogue.
 class Stepper {
  public:
-  /// Plans every instance. Upload the parameters to `executor` afterwards, unless they are there.
-  Stepper(const contract::Contract& contract, exec::Executor& executor, exec::Weights weights);
+  /// Plans every instance over `pages` pages, the null page with them. Upload the parameters to
+  /// `executor` afterwards, unless they are there.
+  Stepper(const contract::Contract& contract, exec::Executor& executor, exec::Weights weights,
+          std::int64_t pages);
 
   /// Runs the smallest instance that covers the rows. The answers stand in the order of rows and
   /// queries until the next step. Draws are keyed by seed and the position that the drawn token
@@ -55,18 +57,18 @@ class Stepper {
   /// Errors: bug if no instance covers the rows.
   std::span<const LogitAnswer> run(std::span<const StepRow> rows);
 
-  /// The most new tokens and queries that one row can have in one step.
-  std::int64_t most_tokens(std::int64_t queries) const;
+  /// The instances, the smallest first, and which of them ran last.
+  std::span<const ir::Capacities> catalogue() const { return catalogue_; }
+  std::size_t last_instance() const { return last_instance_; }
 
   std::span<const std::unique_ptr<exec::Plan>> plans() const { return plans_; }
 
  private:
-  exec::Plan& choose(std::span<const StepRow> rows);
-
   std::int64_t page_tokens_;
   std::vector<ir::Capacities> catalogue_;  // beside plans_, smallest first
   std::vector<std::unique_ptr<exec::Plan>> plans_;
   std::vector<LogitAnswer> answers_;
+  std::size_t last_instance_ = 0;
 };
 
 }  // namespace parhelion::serve

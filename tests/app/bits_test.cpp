@@ -3,7 +3,7 @@
 #include "app/weights.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 
 #include <gtest/gtest.h>
 
@@ -47,9 +47,9 @@ class EqualBits : public testing::TestWithParam<std::tuple<std::string, ir::Kind
     serve::Engine engine(make_contract(opened_.model, {.kind = kind(),
                                                        .context_tokens = count,
                                                        .catalogue = {one_row(tokens, tokens)}}),
-                         *device);
+                         *device, {});
     upload_weights(opened_, kind(), *device);
-    return bits(engine.score(ids_, tokens));
+    return bits(serve::score(engine, ids_));
   }
 
   static std::vector<std::uint32_t> bits(const std::vector<float>& values) {

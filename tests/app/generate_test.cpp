@@ -2,7 +2,7 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "exec/cpu/cpu_executor.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,12 +28,13 @@ class GenerateTest : public testing::Test {
                                       .context_tokens = 48,
                                       .catalogue = {one_row(1, 1), one_row(8, 1), one_row(8, 8)}});
     contract.stop_ids.clear();
-    engine_ = std::make_unique<serve::Engine>(std::move(contract), *executor_);
+    engine_ =
+        std::make_unique<serve::Engine>(std::move(contract), *executor_, serve::EngineSettings{});
     upload_weights(opened_, ir::Kind::f32, *executor_);
   }
 
   serve::Completion generate(const serve::Request& request) {
-    return engine_->generate(request, [](std::int32_t) {});
+    return serve::complete(*engine_, request, [](std::int32_t) {});
   }
 
   model::OpenedModel opened_;
@@ -49,7 +50,7 @@ TEST_F(GenerateTest, GreedyIdsHaveTheLogProbabilitiesThatScoreGives) {
   ASSERT_EQ(completion.ids.size(), 12u);
   std::vector<std::int32_t> all = kPrompt;
   all.insert(all.end(), completion.ids.begin(), completion.ids.end());
-  const std::vector<float> scored = engine_->score(all, 8);
+  const std::vector<float> scored = serve::score(*engine_, all);
   const std::vector<float> tail(scored.end() - 12, scored.end());
   EXPECT_EQ(tail, completion.log_probabilities);
 }
@@ -94,11 +95,13 @@ TEST_F(GenerateTest, WhatIsNotFiniteStaysInNoPage) {
     const auto pages = executor_->download("cache.layers.0.value");
     return std::ranges::all_of(pages, [](std::byte each) { return each == std::byte{0}; });
   };
-  EXPECT_THAT([&] { generate({.prompt = kPrompt, .max_tokens = 3}); },
-              ThrowsMessage<Error>("token 13: the model's logits have no finite maximum"));
+  EXPECT_THAT(
+      [&] { generate({.prompt = kPrompt, .max_tokens = 3}); },
+      ThrowsMessage<Error>("token 0 of the answer: the model's logits have no finite maximum"));
   EXPECT_TRUE(is_clear());
-  EXPECT_TRUE(std::isnan(engine_->score(kPrompt, 8).front()));
+  EXPECT_THROW(serve::score(*engine_, kPrompt), Error);
   EXPECT_TRUE(is_clear());
+  engine_->audit();
 }
 
 TEST_F(GenerateTest, ARefusedRequestLeavesTheEngineAsItWas) {
@@ -106,11 +109,6 @@ TEST_F(GenerateTest, ARefusedRequestLeavesTheEngineAsItWas) {
   const auto before = generate(request).ids;
   EXPECT_THROW(generate({.prompt = {-1}, .max_tokens = 1}), Error);
   EXPECT_EQ(generate(request).ids, before);
-}
-
-TEST_F(GenerateTest, ScoreRefusesChunksThatNoInstanceCovers) {
-  EXPECT_THAT([&] { engine_->score(kPrompt, 9); },
-              ThrowsMessage<Error>("score: no instance has logit rows for chunks of 9 tokens"));
 }
 
 }  // namespace

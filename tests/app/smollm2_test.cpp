@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "exec/cpu/cpu_executor.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 #include "state/convert.h"
 
 #include <gtest/gtest.h>
@@ -43,14 +43,14 @@ TEST(SmolLm2, GreedyIdsInFloat32AreThoseOfTransformers) {
       opened.model,
       {.kind = ir::Kind::f32, .context_tokens = 256, .catalogue = {one_row(1, 1), one_row(32, 1)}});
   contract.stop_ids.clear();
-  serve::Engine engine(std::move(contract), *executor);
+  serve::Engine engine(std::move(contract), *executor, {});
   upload_weights(opened, ir::Kind::f32, *executor);
   for (const Json& each : golden.find("cases")->as_array("cases")) {
     const std::string prompt = each.find("prompt")->as_string("prompt");
     const auto prompt_ids = tokenizer.encode(prompt);
     EXPECT_EQ(prompt_ids, ids_of(*each.find("prompt_ids"))) << prompt;
-    const auto completion = engine.generate(
-        {.prompt = prompt_ids, .max_tokens = 100, .temperature = 0.0}, [](std::int32_t) {});
+    const auto completion = serve::complete(
+        engine, {.prompt = prompt_ids, .max_tokens = 100, .temperature = 0.0}, [](std::int32_t) {});
     EXPECT_EQ(completion.ids, ids_of(*each.find("ids"))) << prompt;
   }
 }
@@ -99,9 +99,9 @@ TEST_P(SmolLm2EqualBits, OfTrainingForwardPrefillChunksAndDecode) {
     serve::Engine engine(make_contract(opened.model, {.kind = kind,
                                                       .context_tokens = count,
                                                       .catalogue = {one_row(chunk, chunk)}}),
-                         *device);
+                         *device, {});
     upload_weights(opened, kind, *device);
-    EXPECT_EQ(engine.score(ids, chunk), expected) << "chunks of " << chunk;
+    EXPECT_EQ(serve::score(engine, ids), expected) << "chunks of " << chunk;
   }
 }
 

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 #include "support/test_directory.h"
 #include "train/data/load.h"
 #include "train/loop/trainer.h"
@@ -77,7 +77,7 @@ class TrainServe : public TestDirectory, public testing::WithParamInterface<Trai
         make_contract(
             trained_->model,
             {.kind = GetParam().kind, .context_tokens = 128, .catalogue = {one_row(chunk, chunk)}}),
-        *executor_, exec::Weights::trained);
+        *executor_, serve::EngineSettings{.weights = exec::Weights::trained});
   }
 
   static std::vector<std::uint32_t> bits(const std::vector<float>& values) {
@@ -107,7 +107,7 @@ TEST_P(TrainServe, ServerAndTrainerHaveTheSameBitsAfterTwentySteps) {
   ASSERT_TRUE(trainer_->run([] { return false; }).complete);
   const auto trained = bits(trainer_->score(ids_));
   for (const std::int64_t chunk : {1, 7, 64, 100})
-    EXPECT_EQ(bits(engine(chunk)->score(ids_, chunk)), trained) << "chunk " << chunk;
+    EXPECT_EQ(bits(serve::score(*engine(chunk), ids_)), trained) << "chunk " << chunk;
 }
 
 TEST_P(TrainServe, AFileOfTheWeightsGivesTheSameBits) {
@@ -118,9 +118,9 @@ TEST_P(TrainServe, AFileOfTheWeightsGivesTheSameBits) {
   serve::Engine engine(make_contract(saved.model, {.kind = GetParam().kind,
                                                    .context_tokens = 128,
                                                    .catalogue = {one_row(32, 32)}}),
-                       *executor);
+                       *executor, {});
   upload_weights(saved, GetParam().kind, *executor);
-  EXPECT_EQ(bits(engine.score(ids_, 32)), trained);
+  EXPECT_EQ(bits(serve::score(engine, ids_)), trained);
 }
 
 TEST_P(TrainServe, ServerReadsTheTrainersBuffersInPlaceAndSeesEachUpdate) {
@@ -128,11 +128,11 @@ TEST_P(TrainServe, ServerReadsTheTrainersBuffersInPlaceAndSeesEachUpdate) {
   const std::byte* address = executor_->download(name).data();
   const auto server = engine(32);
   EXPECT_EQ(executor_->download(name).data(), address);
-  std::vector<std::uint32_t> before = bits(server->score(ids_, 32));
+  std::vector<std::uint32_t> before = bits(serve::score(*server, ids_));
   EXPECT_EQ(before, bits(trainer_->score(ids_)));
   std::int64_t step = 0;
   trainer_->run([&] {
-    const auto now = bits(server->score(ids_, 32));
+    const auto now = bits(serve::score(*server, ids_));
     EXPECT_EQ(now, bits(trainer_->score(ids_))) << "step " << step;
     EXPECT_EQ(now == before, step == 0) << "step " << step;
     before = now;

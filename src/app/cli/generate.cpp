@@ -6,7 +6,7 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 #include "text/detokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -62,7 +62,7 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
       make_contract(opened.model, {.kind = kind,
                                    .context_tokens = context,
                                    .catalogue = generation_catalogue(prompt_tokens)}),
-      *loaded.executor);
+      *loaded.executor, serve::EngineSettings{});
   upload_weights(opened, kind, *loaded.executor);
   loaded.load = Clock::now() - begin;
   return loaded;
@@ -139,8 +139,8 @@ void run_generate(const GenerateOptions& options) {
     if (!options.json) print(piece);
     text += piece;
   };
-  const serve::Completion completion =
-      loaded.engine->generate(request, [&](std::int32_t id) { take(detokenizer.push(id)); });
+  const serve::Completion completion = serve::complete(
+      *loaded.engine, request, [&](std::int32_t id) { take(detokenizer.push(id)); });
   take(detokenizer.flush());
   print(options.json ? write_json(completion_as_json(request, completion, text, loaded.load)) + "\n"
                      : "\n");

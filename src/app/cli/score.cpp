@@ -6,7 +6,7 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 
 #include <CLI/CLI.hpp>
 
@@ -68,9 +68,9 @@ std::vector<float> score(const ScoreOptions& options, std::span<const std::int32
       make_contract(opened.model, {.kind = kind,
                                    .context_tokens = std::min(count, opened.model.max_positions),
                                    .catalogue = {one_row(tokens, tokens)}}),
-      *executor);
+      *executor, {});
   upload_weights(opened, kind, *executor);
-  return engine.score(ids, tokens);
+  return serve::score(engine, ids);
 }
 
 double perplexity(std::span<const float> log_probabilities) {

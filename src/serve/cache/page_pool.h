@@ -16,6 +16,8 @@ class PagePool {
   /// Takes back all pages of `held` and empties it.
   void give_back(std::vector<std::int32_t>& held);
 
+  void give_back(std::int32_t page) { free_.push_back(page); }
+
   std::int64_t free_count() const { return static_cast<std::int64_t>(free_.size()); }
 
  private:
