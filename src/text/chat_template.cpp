@@ -1,17 +1,26 @@
 #include "text/chat_template.h"
 
+#include "text/jinja/facts.h"
 #include "text/jinja/parser.h"
 #include "text/jinja/runtime.h"
+
+#include <utility>
 
 namespace parhelion::text {
 
 struct ParsedTemplate {
   jinja::Block block;
+  TemplateFacts facts;
 };
 
-ChatTemplate::ChatTemplate(std::string_view source)
-    : parsed_(
-          std::make_shared<const ParsedTemplate>(ParsedTemplate{jinja::parse_template(source)})) {}
+ChatTemplate::ChatTemplate(std::string_view source) {
+  jinja::Block block = jinja::parse_template(source);
+  TemplateFacts facts = jinja::collect_facts(block);
+  parsed_ =
+      std::make_shared<const ParsedTemplate>(ParsedTemplate{std::move(block), std::move(facts)});
+}
+
+const TemplateFacts& ChatTemplate::facts() const { return parsed_->facts; }
 
 std::string ChatTemplate::render(const Json& messages, const ChatOptions& options) const {
   jinja::Renderer renderer(options.limits, options.now);

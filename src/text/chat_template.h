@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "text/template_facts.h"
 
 #include <cstdint>
 #include <ctime>
@@ -39,6 +40,9 @@ class ChatTemplate {
   /// Errors: invalid if `source` is no template; unsupported, by name and line, for constructs
   /// which this build does not know.
   explicit ChatTemplate(std::string_view source);
+
+  /// What the template uses.
+  const TemplateFacts& facts() const;
 
   /// The text of a conversation.
   ///

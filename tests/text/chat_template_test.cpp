@@ -77,7 +77,7 @@ TEST(ChatTemplate, NamesWhatIsNotSupported) {
   expect("\n{% include 'x' %}", "chat template line 2: statement 'include' is not supported");
   expect("{{ 1|wordcount }}", "chat template line 1: filter 'wordcount' is not supported");
   expect("{{ 1 is filter }}", "chat template line 1: test 'filter' is not supported");
-  expect("{{ 'a'.zfill(3) }}", "chat template line 1: method 'zfill' of str is not supported");
+  expect("{{ 'a'.zfill(3) }}", "chat template line 1: method 'zfill' is not supported");
   expect("{{ '{:>3}'.format(1) }}", "chat template line 1: format field '{:>3}' is not supported");
   expect("{{ ('<'|safe).replace('a', 'b') }}",
          "chat template line 1: method 'replace' of marked text is not supported");
