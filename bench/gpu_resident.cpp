@@ -180,6 +180,14 @@ void print_marks(const ResidentModel& model, const Timer& timer) {
   fmt::print("\n");
 }
 
+void time_head(const ResidentModel& model, const Timer& timer, double rate) {
+  const StepArgs args = model.args({"words"}, 0);
+  const double time = timer.graph_microseconds([&] { launch_step(args, timer.stream()); }, 20);
+  const double bytes = 2.0 * model.shape().hidden * model.shape().vocabulary;
+  fmt::print("launch, embedding and head alone: {:.1f} us, floor {:.1f} us\n", time,
+             bytes / rate * 1e-3);
+}
+
 void time_shape(const ResidentModel& model, const Timer& timer, double rate, int context) {
   const double bytes = model.step_bytes(context - 1);
   const double floor = bytes / rate * 1e-3;
@@ -208,6 +216,7 @@ void run_shape(std::string_view name, const Timer& timer, double rate) {
   fmt::print("\n== shape {}: hidden {}, heads {}/{}, mlp {}, {} layers\n", name, shape.hidden,
              shape.heads, kKeyHeads, shape.mlp, shape.layers);
   check_one_layer(model, timer);
+  time_head(model, timer, rate);
   for (const int context : {128, kLongContext, 4096}) {
     model.place(4321, context - 1);
     time_shape(model, timer, rate, context);

@@ -84,7 +84,7 @@ class Exchanger {
         if (written_in(words[i], epoch)) missing &= ~(1u << i);
       if (exchange_ == Exchange::none || __all_sync(kAllLanes, missing == 0)) break;
       if (pause_ > 0) __nanosleep(static_cast<unsigned>(pause_));
-      dog.look();
+      dog.look("words of other blocks");
     }
 #pragma unroll
     for (int i = 0; i < most; ++i)
@@ -108,7 +108,7 @@ class Exchanger {
                    : "l"(state_ + 2)
                    : "memory");
       if (static_cast<std::int32_t>(arrived - expected_) >= 0) return;
-      dog.look();
+      dog.look("arrivals");
     }
   }
 

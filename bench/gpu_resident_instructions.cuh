@@ -3,18 +3,23 @@
 #include <cstdint>
 #include <cuda_bf16.h>
 
+/// What assert() calls on a device; declared here since builds without assertions hide it.
+extern "C" __device__ void __assertfail(const char* what, const char* file, unsigned line,
+                                        const char* function, std::size_t char_bytes);
+
 namespace parhelion::bench {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-/// Ends the kernel by a trap where a wait takes seconds: an error instead of a hang.
+/// Ends the kernel where a wait takes seconds: an error that names what was waited for, its block
+/// and thread instead of a hang.
 class Watchdog {
  public:
-  __device__ __forceinline__ void look() {
+  __device__ __forceinline__ void look(const char* what) {
     if (++looks_ % 64 != 0) return;
     const std::uint64_t now = nanoseconds();
     if (begin_ == 0) begin_ = now;
-    if (now - begin_ > 2'000'000'000ull) __trap();
+    if (now - begin_ > 2'000'000'000ull) __assertfail(what, __FILE__, __LINE__, "Watchdog", 1);
   }
 
  private:
@@ -62,9 +67,10 @@ __device__ __forceinline__ bool barrier_passed(std::uint32_t barrier, unsigned p
   return passed != 0;
 }
 
-__device__ __forceinline__ void barrier_wait(std::uint32_t barrier, unsigned parity) {
+__device__ __forceinline__ void barrier_wait(std::uint32_t barrier, unsigned parity,
+                                             const char* what) {
   Watchdog dog;
-  while (!barrier_passed(barrier, parity)) dog.look();
+  while (!barrier_passed(barrier, parity)) dog.look(what);
 }
 
 /// The policy of bytes that are read once: they leave the L2 first.

@@ -188,7 +188,7 @@ class Producer {
 
   /// The address of the next stage once it is empty; `bytes` will be copied to it.
   __device__ __forceinline__ std::uint32_t acquire(int bytes) {
-    barrier_wait(ring_.empty(place_.stage), place_.parity ^ 1);
+    barrier_wait(ring_.empty(place_.stage), place_.parity ^ 1, "an empty stage");
     if (lane_ == 0) barrier_expect(ring_.full(place_.stage), static_cast<unsigned>(bytes));
     __syncwarp();
     return shared_address(ring_.at(place_.stage));
@@ -207,7 +207,7 @@ class Producer {
     ++phase_;
     if (args_.ahead) return;
     Watchdog dog;
-    while (*static_cast<const volatile int*>(opened_) < phase_) dog.look();
+    while (*static_cast<const volatile int*>(opened_) < phase_) dog.look("the opening of a phase");
     __syncwarp();
   }
 

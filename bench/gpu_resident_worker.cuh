@@ -98,7 +98,7 @@ class Worker {
   }
 
   __device__ __forceinline__ const char* await_stage() const {
-    barrier_wait(ring_.full(place_.stage), place_.parity);
+    barrier_wait(ring_.full(place_.stage), place_.parity, "a full stage");
     return ring_.at(place_.stage);
   }
 
