@@ -45,6 +45,7 @@ TEST_F(PlanFilesTest, ReplaceWhatWasKeptBefore) {
 TEST_F(PlanFilesTest, DoNotFindWhatIsDamaged) {
   files_.keep("key", "content");
   const std::string whole = read_file(only_file());
+  testing::internal::CaptureStderr();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
@@ -53,6 +54,8 @@ TEST_F(PlanFilesTest, DoNotFindWhatIsDamaged) {
     std::ofstream(only_file()) << whole.substr(0, i);
     EXPECT_EQ(files_.find("key"), std::nullopt) << "length " << i;
   }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(only_file().string() + " is damaged, expected a plan; it is made anew"));
 }
 
 TEST_F(PlanFilesTest, DoNotFindWhatAnotherKeyKept) {

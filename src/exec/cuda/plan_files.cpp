@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 
 #include <span>
 #include <system_error>
@@ -25,6 +26,12 @@ std::string plan_file_body(std::string_view key, std::string_view content) {
 
 constexpr std::size_t kPlanFileHash = 32;
 
+std::optional<std::string> refused_plan(const std::filesystem::path& path) {
+  log(LogLevel::warning, "plan cache: {} is damaged, expected a plan; it is made anew",
+      path.string());
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> PlanFiles::find(std::string_view key) const {
@@ -36,7 +43,7 @@ std::optional<std::string> PlanFiles::find(std::string_view key) const {
   const std::string_view body = std::string_view(text).substr(std::min(kPlanFileHash, text.size()));
   const std::string start = plan_file_body(key, "");
   if (text.substr(0, kPlanFileHash) != plan_file_hash(body) || !body.starts_with(start))
-    return std::nullopt;
+    return refused_plan(path);
   return std::string(body.substr(start.size()));
 }
 

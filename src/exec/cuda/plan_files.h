@@ -14,7 +14,8 @@ class PlanFiles {
   /// An empty directory keeps nothing.
   explicit PlanFiles(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  /// What was kept under `key`; none if nothing was, or if the file is damaged or another key's.
+  /// What was kept under `key`; none if nothing was, or, with a warning, if the file is damaged or
+  /// another key's.
   std::optional<std::string> find(std::string_view key) const;
 
   /// Errors: exhausted if the disk is full, else invalid if the file cannot be made.

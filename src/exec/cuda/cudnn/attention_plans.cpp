@@ -1,6 +1,8 @@
 #include "exec/cuda/cudnn/attention_plans.h"
 
 #include "base/error.h"
+#include "base/log.h"
+#include "exec/cuda/check.h"
 
 #include <cudnn.h>
 #include <utility>
@@ -34,10 +36,21 @@ std::string describe(const AttentionForm& form) {
       form.pages_per_row, form.is_dense ? " dense" : "");
 }
 
+namespace {
+
+int driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return version;
+}
+
+}  // namespace
+
 AttentionPlans::AttentionPlans(cudnnContext* handle, PlanFiles files, std::string_view gpu)
     : handle_(handle),
       files_(std::move(files)),
-      library_(fmt::format("cudnn {} on {}", cudnnGetVersion(), gpu)) {}
+      library_(
+          fmt::format("cudnn {} with driver {} on {}", cudnnGetVersion(), driver_version(), gpu)) {}
 
 const AttentionGraph* AttentionPlans::find(const AttentionForm& form) {
   const std::string key = library_ + ": " + describe(form);
@@ -50,6 +63,8 @@ std::unique_ptr<AttentionGraph> AttentionPlans::make(const std::string& key,
                                                      const AttentionForm& form) const {
   if (const auto bytes = files_.find(key)) {
     if (auto graph = AttentionGraph::deserialize(handle_, *bytes)) return graph;
+    log(LogLevel::warning, "plan cache: cuDNN cannot read the plan kept for {}; it is made anew",
+        key);
   }
   auto graph = AttentionGraph::build(handle_, form);
   const std::string bytes = graph == nullptr ? std::string() : graph->serialize();

@@ -15,7 +15,8 @@ namespace parhelion::exec::cuda {
 /// Threads: one thread uses an executor.
 class AttentionPlans {
  public:
-  /// `handle` outlives this. Plans are kept by `gpu` and cuDNN's version.
+  /// `handle` outlives this. Plans are kept by `gpu` and the versions of cuDNN and
+  /// the driver.
   AttentionPlans(cudnnContext* handle, PlanFiles files, std::string_view gpu);
 
   /// Null if cuDNN has no kernel for `form`. Valid as long as this.
