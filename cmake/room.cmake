@@ -10,7 +10,9 @@ target_compile_options(parhelion_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
 
 # Stops the configure step when one of FILES includes a room which is neither NAME nor listed in USES.
+# A name such as app_http is a part of room app.
 function(parhelion_check_includes name uses files)
+  string(REGEX REPLACE "_.*" "" name "${name}")
   list(REMOVE_ITEM files "")
   foreach(file IN LISTS files)
     file(STRINGS ${file} includes REGEX "^#include \"[a-z]+/")

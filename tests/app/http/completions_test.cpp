@@ -65,14 +65,14 @@ TEST_F(CompletionsTest, StreamsAChat) {
   const std::string frame =
       R"({"object":"chat.completion.chunk","model":"tiny","system_fingerprint":"fp_test","choices":[)";
   const auto chunk = [&](const std::string& delta, const std::string& finish) {
-    return frame + R"({"index":0,"delta":)" + delta + R"(,"logprobs":null,"finish_reason":)" + finish +
-           R"(}],"usage":null})" + "\n";
+    return frame + R"({"index":0,"delta":)" + delta + R"(,"logprobs":null,"finish_reason":)" +
+           finish + R"(}],"usage":null})" + "\n";
   };
   EXPECT_EQ(without_ids(reply.body),
             chunk(R"({"role":"assistant","content":""})", "null") +
                 chunk(R"({"content":"a"})", "null") + chunk(R"({"content":"b"})", "null") +
                 chunk(R"({"content":"c"})", "null") + chunk("{}", "\"stop\"") + frame +
-                R"(],"usage":{"prompt_tokens":27,"completion_tokens":4,"total_tokens":31,)"
+                R"(],"usage":{"prompt_tokens":20,"completion_tokens":4,"total_tokens":24,)"
                 R"("prompt_tokens_details":{"cached_tokens":0},)"
                 R"("completion_tokens_details":{"reasoning_tokens":0}}})"
                 "\n[DONE]\n");
@@ -85,9 +85,15 @@ TEST_F(CompletionsTest, StreamsACompletion) {
   const std::string frame =
       R"({"object":"text_completion","model":"tiny","system_fingerprint":"fp_test","choices":[)";
   EXPECT_EQ(without_ids(reply.body),
-            frame + R"({"text":"a","index":0,"logprobs":null,"finish_reason":null}]})" "\n" + frame +
-                R"({"text":"b","index":0,"logprobs":null,"finish_reason":null}]})" "\n" + frame +
-                R"({"text":"","index":0,"logprobs":null,"finish_reason":"stop"}]})" "\n[DONE]\n");
+            frame +
+                R"({"text":"a","index":0,"logprobs":null,"finish_reason":null}]})"
+                "\n" +
+                frame +
+                R"({"text":"b","index":0,"logprobs":null,"finish_reason":null}]})"
+                "\n" +
+                frame +
+                R"({"text":"","index":0,"logprobs":null,"finish_reason":"stop"}]})"
+                "\n[DONE]\n");
 }
 
 TEST_F(CompletionsTest, HasTheSameIdInAllChunks) {
@@ -103,7 +109,8 @@ class StreamTest : public CompletionsTest, public testing::WithParamInterface<st
 
 TEST_P(StreamTest, SaysWhatTheWholeAnswerSays) {
   model_.draw = [](const serve::Request&, std::int64_t sequence, std::int64_t index) {
-    return index == 40 + sequence ? 2 : static_cast<std::int32_t>(60 + (index * 37 + sequence) % 250);
+    return index == 40 + sequence ? 2
+                                  : static_cast<std::int32_t>(60 + (index * 37 + sequence) % 250);
   };
   start();
   const Json whole = chat(GetParam()).json();
@@ -135,7 +142,7 @@ TEST_F(CompletionsTest, JoinsWhatASlowReaderMissed) {
                         std::string("{") + kChat + R"(,"stream":true,"max_tokens":400})"));
   client.read_through("assistant");
   engine_->resume();
-  const Received rest{.status = 200, .body = client.read_through("[DONE]\n\n")};
+  const Received rest{.status = 200, .head = {}, .body = client.read_through("[DONE]\n\n")};
   std::size_t length = 0;
   for (std::size_t at = 0; (at = rest.body.find("\"content\":\"", at)) != std::string::npos;) {
     at += 11;

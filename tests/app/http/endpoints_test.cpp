@@ -1,5 +1,6 @@
 #include "app/http/wire.h"
 #include "base/error.h"
+
 #include "http_support.h"
 
 namespace parhelion::app {
@@ -29,7 +30,8 @@ TEST_F(EndpointsTest, TurnsTextIntoIdsAndBack) {
 
 TEST_F(EndpointsTest, AppliesTheTemplate) {
   start();
-  const Received reply = post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
+  const Received reply =
+      post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
   EXPECT_EQ(*reply.json().find("prompt"),
             Json("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"));
 }
@@ -57,12 +59,12 @@ TEST_F(EndpointsTest, CountsWhatItDoes) {
   start();
   post("/v1/completions", R"({"prompt":"xy","wonder":1})");
   const std::string text = get("/metrics").body;
-  for (const char* line : {
-           "# TYPE parhelion_requests_total counter\n",
-           "parhelion_requests_total{endpoint=\"completions\",finish=\"stop\"} 1\n",
-           "parhelion_prompt_tokens_total 2\n", "parhelion_generated_tokens_total 4\n",
-           "parhelion_ttft_seconds_count 1\n", "parhelion_e2e_seconds_bucket{le=\"+Inf\"} 1\n",
-           "parhelion_unknown_fields_total{endpoint=\"completions\"} 1\n", "parhelion_ready 1\n"})
+  for (const char* line :
+       {"# TYPE parhelion_requests_total counter\n",
+        "parhelion_requests_total{endpoint=\"completions\",finish=\"stop\"} 1\n",
+        "parhelion_prompt_tokens_total 2\n", "parhelion_generated_tokens_total 4\n",
+        "parhelion_ttft_seconds_count 1\n", "parhelion_e2e_seconds_bucket{le=\"+Inf\"} 1\n",
+        "parhelion_unknown_fields_total{endpoint=\"completions\"} 1\n", "parhelion_ready 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
@@ -173,10 +175,11 @@ TEST_P(BadFieldTest, IsNamed) {
 INSTANTIATE_TEST_SUITE_P(
     Fields, BadFieldTest,
     testing::Values(
-        BadField{R"("temperature":-0.1)", "temperature"}, BadField{R"("temperature":"1")", "temperature"},
-        BadField{R"("top_p":1.1)", "top_p"}, BadField{R"("top_p":-0.1)", "top_p"},
-        BadField{R"("top_k":-2)", "top_k"}, BadField{R"("top_k":1.5)", "top_k"},
-        BadField{R"("min_p":2)", "min_p"}, BadField{R"("repetition_penalty":0)", "repetition_penalty"},
+        BadField{R"("temperature":-0.1)", "temperature"},
+        BadField{R"("temperature":"1")", "temperature"}, BadField{R"("top_p":1.1)", "top_p"},
+        BadField{R"("top_p":-0.1)", "top_p"}, BadField{R"("top_k":-2)", "top_k"},
+        BadField{R"("top_k":1.5)", "top_k"}, BadField{R"("min_p":2)", "min_p"},
+        BadField{R"("repetition_penalty":0)", "repetition_penalty"},
         BadField{R"("presence_penalty":2.1)", "presence_penalty"},
         BadField{R"("frequency_penalty":-2.1)", "frequency_penalty"},
         BadField{R"("seed":1.5)", "seed"}, BadField{R"("seed":"a")", "seed"},
@@ -214,7 +217,8 @@ class BadMessagesTest : public HttpTest, public testing::WithParamInterface<BadM
 
 TEST_P(BadMessagesTest, AreRefused) {
   start();
-  const Received reply = post("/v1/chat/completions", R"({"messages":)" + GetParam().messages + "}");
+  const Received reply =
+      post("/v1/chat/completions", R"({"messages":)" + GetParam().messages + "}");
   EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(reply.code(), GetParam().code);
 }
@@ -222,7 +226,8 @@ TEST_P(BadMessagesTest, AreRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Messages, BadMessagesTest,
     testing::Values(BadMessages{"null"}, BadMessages{"[]"}, BadMessages{"{}"}, BadMessages{"[1]"},
-                    BadMessages{R"([{"content":"x"}])"}, BadMessages{R"([{"role":1,"content":"x"}])"},
+                    BadMessages{R"([{"content":"x"}])"},
+                    BadMessages{R"([{"role":1,"content":"x"}])"},
                     BadMessages{R"([{"role":"user","content":1}])"},
                     BadMessages{R"([{"role":"user","content":[{"type":"text"}]}])"},
                     BadMessages{R"([{"role":"user","content":[{"type":"image_url"}]}])",
@@ -250,7 +255,8 @@ TEST_F(EndpointsTest, AcceptsFieldsThatChangeNothing) {
 }
 
 /// The prompt of "x" repeated has that many tokens.
-class ContextTest : public HttpTest, public testing::WithParamInterface<std::tuple<int, int, int>> {};
+class ContextTest : public HttpTest,
+                    public testing::WithParamInterface<std::tuple<int, int, int>> {};
 
 TEST_P(ContextTest, HasRoomForPromptAndAnswerOrRefuses) {
   start();
@@ -286,6 +292,7 @@ TEST_F(EndpointsTest, SaysThatTheQueueIsFull) {
 TEST_F(EndpointsTest, TakesAllPromptsOrNone) {
   model_.queue = 2;
   start();
+  engine_->pause();
   const Received reply = post("/v1/completions", R"({"prompt":["x","y","z"]})");
   EXPECT_EQ(reply.status, 429);
   EXPECT_TRUE(eventually([&] { return engine_->counts().running == 0; }));

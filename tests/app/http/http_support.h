@@ -150,11 +150,11 @@ inline ServedModel tiny_model() {
   const std::string directory = std::string(PARHELION_TEST_DATA) + "/model/llama_tiny/";
   const std::string config = read_file(directory + "tokenizer_config.json");
   const Json json = parse_json(config, "config");
-  ServedModel model{.id = "tiny",
-                    .created = 1700000000,
-                    .fingerprint = "fp_test",
-                    .tokenizer = text::load_tokenizer_json(
-                        read_file(directory + "tokenizer.json"), config)};
+  ServedModel model{
+      .id = "tiny",
+      .created = 1700000000,
+      .fingerprint = "fp_test",
+      .tokenizer = text::load_tokenizer_json(read_file(directory + "tokenizer.json"), config)};
   model.chat_template.emplace(json.find("chat_template")->as_string("chat_template"));
   model.vocabulary = 320;
   model.context_tokens = 512;
@@ -170,9 +170,10 @@ class HttpTest : public testing::Test {
     model_.vocabulary = 320;
     model_.context_tokens = 512;
     model_.stop_ids = {2};
-    if (!model_.draw) model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {
-      return index < std::ssize(script_) ? script_[static_cast<std::size_t>(index)] : 2;
-    };
+    if (!model_.draw)
+      model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {
+        return index < std::ssize(script_) ? script_[static_cast<std::size_t>(index)] : 2;
+      };
     engine_ = std::make_unique<test::NullServer>(model_);
     options_.log = [this](std::string_view line) {
       const std::lock_guard lock(log_mutex_);

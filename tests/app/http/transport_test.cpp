@@ -46,8 +46,9 @@ TEST_F(TransportTest, AnswersHttp10WithoutChunks) {
   start();
   RawClient client(server_->port());
   const std::string body = R"({"prompt":"x","stream":true})";
-  client.send("POST /v1/completions HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: " +
-              std::to_string(body.size()) + "\r\n\r\n" + body);
+  client.send(
+      "POST /v1/completions HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body);
   const std::string all = client.read_all();
   EXPECT_EQ(all.find("transfer-encoding"), std::string::npos);
   EXPECT_TRUE(all.ends_with("data: [DONE]\n\n"));
@@ -64,8 +65,9 @@ TEST_F(TransportTest, TakesABodyInChunks) {
 TEST_F(TransportTest, SendsContinueWhereAClientWaitsForIt) {
   start();
   RawClient client(server_->port());
-  client.send("POST /tokenize HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
-              "expect: 100-continue\r\ncontent-length: 14\r\n\r\n");
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+      "expect: 100-continue\r\ncontent-length: 14\r\n\r\n");
   EXPECT_EQ(client.read_through("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send(R"({"prompt":"a"})");
   EXPECT_EQ(client.receive().status, 200);
@@ -118,11 +120,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadHead{"OtherType",
                 head("POST /tokenize", "content-type: text/plain\r\ncontent-length: 2\r\n") + "{}",
                 415, "unsupported_media_type"},
-        BadHead{"TwoLengths", head("POST /tokenize", kJsonType + "content-length: 2\r\n" +
-                                                         "content-length: 3\r\n"),
-                400, "invalid_request"},
-        BadHead{"LengthAndChunks", head("POST /tokenize", kJsonType + "content-length: 2\r\n" +
-                                                              "transfer-encoding: chunked\r\n"),
+        BadHead{
+            "TwoLengths",
+            head("POST /tokenize", kJsonType + "content-length: 2\r\n" + "content-length: 3\r\n"),
+            400, "invalid_request"},
+        BadHead{"LengthAndChunks",
+                head("POST /tokenize",
+                     kJsonType + "content-length: 2\r\n" + "transfer-encoding: chunked\r\n"),
                 400, "invalid_request"},
         BadHead{"NegativeLength", head("POST /tokenize", kJsonType + "content-length: -1\r\n"), 400,
                 "invalid_request"},
@@ -133,8 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::string(5000, ' ') + "\r\n0\r\n\r\n",
                 413, "body_too_large"},
         BadHead{"BadChunk",
-                head("POST /tokenize", kJsonType + "transfer-encoding: chunked\r\n") + "zz\r\n", 400,
-                "invalid_request"}),
+                head("POST /tokenize", kJsonType + "transfer-encoding: chunked\r\n") + "zz\r\n",
+                400, "invalid_request"}),
     [](const auto& each) { return each.param.name; });
 
 TEST_F(TransportTest, ReadsAHugeBodySoThatItsErrorArrives) {

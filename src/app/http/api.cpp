@@ -1,0 +1,175 @@
+#include "app/http/api_state.h"
+#include "app/http/wire.h"
+#include "base/log.h"
+
+#include <algorithm>
+#include <new>
+#include <random>
+
+namespace parhelion::app {
+namespace {
+
+std::string_view key_of(const HttpRequest& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view given = request.field("authorization");
+  if (given.starts_with(kBearer)) return given.substr(kBearer.size());
+  return request.field("x-api-key");
+}
+
+bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  return same_field(content_type.substr(0, content_type.find(';')), kJson);
+}
+
+/// Field of CORS for a page that may ask; nothing for others.
+void allow_origin(const ApiOptions& options, const HttpRequest& request, HttpReply& reply) {
+  const std::string_view origin = request.field("origin");
+  const auto is_allowed = [origin](const std::string& each) {
+    return each == "*" || each == origin;
+  };
+  if (origin.empty() || std::ranges::none_of(options.cors_origins, is_allowed)) return;
+  reply.fields.emplace_back("access-control-allow-origin", std::string(origin));
+  reply.fields.emplace_back("vary", "origin");
+}
+
+HttpReply preflight() {
+  HttpReply reply{.status = 204, .content_type = {}};
+  reply.fields = {{"access-control-allow-methods", "GET, POST"},
+                  {"access-control-allow-headers", "*, authorization, content-type, x-api-key"},
+                  {"access-control-max-age", "600"}};
+  return reply;
+}
+
+/// What is wrong with a request by its head alone.
+std::optional<ApiError> head_error(const ApiState& state, HttpRequest& head, const Route* route,
+                                   bool known_path) {
+  if (route == nullptr && known_path)
+    return ApiError{405,
+                    "method_not_allowed",
+                    fmt::format("this path does not take {}", head.method.substr(0, 16)),
+                    {}};
+  if (route == nullptr) return ApiError{404, "not_found", "there is nothing at this path", {}};
+  if (!route->is_open && !state.options.keys.is_empty()) {
+    const auto label = state.options.keys.find(key_of(head));
+    if (!label) return ApiError{401, "invalid_api_key", "the key is missing or wrong", {}};
+    head.label = *label;
+  }
+  if (head.method == "GET") return std::nullopt;
+  if (head.field("content-length").empty() && head.field("transfer-encoding").empty())
+    return ApiError{411, "length_required", "the body's length is not given", {}};
+  if (!is_json(head.field("content-type")))
+    return ApiError{415, "unsupported_media_type", "the content type is not application/json", {}};
+  if (state.is_draining) return ApiError{503, "draining", "the server is about to stop", {}};
+  return std::nullopt;
+}
+
+/// What an endpoint answers, or the error that it ends with.
+HandlerReply answer(ApiCall& call, Endpoint endpoint) {
+  ApiError told;
+  try {
+    return endpoint(call);
+  } catch (const Error& error) {
+    told = describe(error, call.request.id);
+    if (told.status >= 500)
+      parhelion::log(LogLevel::error, "request {}: {}", call.request.id, error.what());
+  } catch (const std::bad_alloc&) {
+    told = {503, "out_of_memory", "memory ran out", {}};
+  }
+  call.state.metrics.errors.add(fmt::format("code=\"{}\"", told.code));
+  return {.reply = error_reply(told, dialect_of(call.request.path), call.request.id)};
+}
+
+}  // namespace
+
+std::string make_id(std::string_view prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
+}
+
+HandlerReply json_reply(const Json& body, int status) {
+  return {.reply = {.status = status, .body = write_json(body)}};
+}
+
+void check_model(ApiCall& call, Fields& fields) {
+  const std::optional<std::string> name = fields.text("model");
+  const ServedModel& model = call.state.model;
+  if (!name || *name == model.id || std::ranges::find(model.aliases, *name) != model.aliases.end())
+    return;
+  refuse(404, "model_not_found",
+         fmt::format("the model '{}' is not served here, '{}' is", name->substr(0, 100), model.id),
+         "model");
+}
+
+void check_unknown(ApiCall& call, const Fields& fields) {
+  const std::vector<std::string> names = fields.unknown();
+  if (names.empty()) return;
+  if (call.state.options.strict_fields)
+    refuse(400, "unknown_field", fmt::format("{}: is no known field", names.front().substr(0, 100)),
+           names.front().substr(0, 100));
+  call.state.metrics.unknown_fields.add(fmt::format("endpoint=\"{}\"", call.endpoint),
+                                        static_cast<std::int64_t>(names.size()));
+}
+
+Api::Api(ServedModel model, serve::Server& server, ApiOptions options)
+    : state_(std::make_unique<ApiState>(std::move(model), server, std::move(options))) {}
+Api::~Api() = default;
+
+void Api::drain() { state_->is_draining = true; }
+void Api::cancel_all() { state_->tickets.cancel_all(); }
+std::int64_t Api::running() const { return state_->tickets.count(); }
+
+std::unique_ptr<HttpReply> Api::refuse_early(HttpRequest& head) {
+  const std::string_view given = head.field("x-request-id");
+  head.id = is_plain_token(given) ? std::string(given) : make_id("req_");
+  if (head.method == "OPTIONS" && !state_->options.cors_origins.empty()) return nullptr;
+  bool known_path = false;
+  const Route* route = find_route(head.method, head.path, known_path);
+  const auto error = head_error(*state_, head, route, known_path);
+  if (!error) return nullptr;
+  return std::make_unique<HttpReply>(refuse(error->status, error->code, error->message, head));
+}
+
+HttpReply Api::refuse(int status, std::string_view code, std::string_view message,
+                      const HttpRequest& head) {
+  state_->metrics.errors.add(fmt::format("code=\"{}\"", code));
+  HttpReply reply = error_reply({status, std::string(code), std::string(message), {}},
+                                dialect_of(head.path), head.id);
+  if (!head.id.empty()) reply.fields.emplace_back("x-request-id", head.id);
+  if (status == 405) reply.fields.emplace_back("allow", head.method == "GET" ? "POST" : "GET");
+  allow_origin(state_->options, head, reply);
+  return reply;
+}
+
+HandlerReply Api::handle(const HttpRequest& request, std::shared_ptr<Bell> bell) {
+  const auto begin = ApiClock::now();
+  HandlerReply made;
+  if (request.method == "OPTIONS") {
+    made.reply = preflight();
+  } else {
+    bool known_path = false;
+    const Route* route = find_route(request.method, request.path, known_path);
+    ApiCall call{*state_, request, route->name, bell};
+    made = answer(call, route->endpoint);
+  }
+  const double milliseconds =
+      std::chrono::duration<double, std::milli>(ApiClock::now() - begin).count();
+  made.reply.fields.emplace_back("x-request-id", request.id);
+  made.reply.fields.emplace_back("x-processing-ms", fmt::format("{:.2f}", milliseconds));
+  allow_origin(state_->options, request, made.reply);
+  return made;
+}
+
+void Api::finished(const HttpRequest& request, int status, std::int64_t bytes,
+                   std::string_view reason) {
+  if (!state_->options.log) return;
+  state_->options.log(write_json(Json::Object{{"event", "finished"},
+                                              {"request_id", request.id},
+                                              {"key", request.label},
+                                              {"method", request.method.substr(0, 16)},
+                                              {"path", request.path.substr(0, 200)},
+                                              {"status", status},
+                                              {"sent_bytes", bytes},
+                                              {"end", reason}}));
+}
+
+}  // namespace parhelion::app

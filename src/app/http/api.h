@@ -1,0 +1,59 @@
+#pragma once
+
+#include "app/http/keys.h"
+#include "app/http/reply_source.h"
+#include "app/http/served_model.h"
+#include "serve/request.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace parhelion::app {
+
+/// What an operator may set.
+struct ApiOptions {
+  bool strict_fields = false;                  ///< unknown fields are errors, else counted
+  Keys keys = {};                              ///< empty: everybody may ask
+  std::vector<std::string> cors_origins = {};  ///< pages of these may ask; `*` is any
+  std::int64_t body_bytes = 8 << 20;           ///< longest body
+  double stalled_seconds = 30;                 ///< not ready if the engine is silent for longer
+  std::string version = {};
+  /// Takes a line of JSON when a request is accepted, and one when it is finished. Threads: any.
+  std::function<void(std::string_view)> log = {};
+};
+
+struct ApiState;
+
+/// The HTTP API over a server: OpenAI's and Anthropic's endpoints, tools, health, metrics.
+///
+/// Threads: any.
+class Api : public HttpHandler {
+ public:
+  /// `server` outlives all replies.
+  Api(ServedModel model, serve::Server& server, ApiOptions options);
+  ~Api() override;
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  /// Refuses what comes from now on, with 503 `draining`.
+  void drain();
+  /// Cancels all that runs.
+  void cancel_all();
+  /// Answers that wait for the engine.
+  std::int64_t running() const;
+
+  std::unique_ptr<HttpReply> refuse_early(HttpRequest& head) override;
+  HandlerReply handle(const HttpRequest& request, std::shared_ptr<Bell> bell) override;
+  HttpReply refuse(int status, std::string_view code, std::string_view message,
+                   const HttpRequest& head) override;
+  void finished(const HttpRequest& request, int status, std::int64_t bytes,
+                std::string_view reason) override;
+
+ private:
+  std::unique_ptr<ApiState> state_;
+};
+
+}  // namespace parhelion::app

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "app/http/answer.h"
+#include "app/http/api.h"
+#include "app/http/fields.h"
+#include "app/http/generation.h"
+#include "app/http/metrics.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace parhelion::app {
+
+using ApiClock = std::chrono::steady_clock;
+
+/// What all endpoints share.
+struct ApiState {
+  ApiState(ServedModel served, serve::Server& serving, ApiOptions set)
+      : model(std::move(served)), server(serving), options(std::move(set)), tickets(serving) {}
+
+  ServedModel model;
+  serve::Server& server;
+  ApiOptions options;
+  Metrics metrics = {};
+  ActiveTickets tickets;
+  std::atomic<bool> is_draining = false;
+  std::atomic<std::uint64_t> next_id = 0;
+  ApiClock::time_point begin = ApiClock::now();
+};
+
+/// One request on its way through an endpoint.
+struct ApiCall {
+  ApiState& state;
+  const HttpRequest& request;
+  std::string_view endpoint;  ///< as metrics name it
+  const std::shared_ptr<Bell>& bell;
+};
+
+/// What an endpoint does. Errors: those that the client is told.
+using Endpoint = HandlerReply (*)(ApiCall& call);
+
+/// A path and who answers there.
+struct Route {
+  std::string_view method;
+  std::string_view path;  ///< one that ends in `/` is a prefix
+  std::string_view name;
+  Endpoint endpoint = nullptr;
+  bool is_open = false;  ///< needs no key
+};
+/// The route of a path and method; null if there is none, with `known_path` if another method has.
+const Route* find_route(std::string_view method, std::string_view path, bool& known_path);
+
+HandlerReply list_models(ApiCall& call);
+HandlerReply show_model(ApiCall& call);
+HandlerReply show_version(ApiCall& call);
+HandlerReply show_metrics(ApiCall& call);
+HandlerReply health_live(ApiCall& call);
+HandlerReply health_ready(ApiCall& call);
+HandlerReply health(ApiCall& call);
+HandlerReply tokenize(ApiCall& call);
+HandlerReply detokenize(ApiCall& call);
+HandlerReply apply_template(ApiCall& call);
+HandlerReply embeddings(ApiCall& call);
+HandlerReply chat_completions(ApiCall& call);
+HandlerReply completions(ApiCall& call);
+
+/// A fresh id such as `chatcmpl-00c5...`.
+std::string make_id(std::string_view prefix);
+/// A reply at once. `status` is that of the reply.
+HandlerReply json_reply(const Json& body, int status = 200);
+
+/// Refuses a model that is not served: 404 `model_not_found`. An absent name is the served one's.
+void check_model(ApiCall& call, Fields& fields);
+/// Counts or refuses the fields that nobody asked for.
+void check_unknown(ApiCall& call, const Fields& fields);
+
+/// Answers by generating. Errors: as Generation.
+HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,
+                      bool streams);
+
+/// The ids of a conversation in the model's template. `fields` has the template's options.
+struct ChatPrompt {
+  std::string text;
+  std::vector<std::int32_t> ids;
+};
+ChatPrompt render_chat(ApiCall& call, const Json& messages, const text::ChatOptions& options);
+/// The ids of a text as a prompt.
+std::vector<std::int32_t> encode_prompt(ApiCall& call, std::string_view text,
+                                        const text::EncodeOptions& options);
+/// Conversation and template options of an OpenAI request; leaves `messages` as templates take
+/// them.
+Json read_messages(Fields& fields);
+text::ChatOptions read_template_options(Fields& fields, const ServedModel& model);
+
+}  // namespace parhelion::app

@@ -1,0 +1,129 @@
+#include "app/http/json_text.h"
+#include "app/http/openai_format.h"
+#include "app/http/token_logs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace parhelion::app {
+namespace {
+
+/// How likely a choice was, per token.
+double mean_log(const AnswerChoice& choice) {
+  if (choice.logs.empty()) return -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (const TokenLog& log : choice.logs) sum += finite_log(log.token.log_probability);
+  return sum / static_cast<double>(choice.logs.size());
+}
+
+class CompletionFormat : public AnswerFormat {
+ public:
+  CompletionFormat(const ServedModel& model, OpenAiAnswer answer, CompletionChoices choices)
+      : model_(model),
+        answer_(std::move(answer)),
+        choices_(std::move(choices)),
+        offsets_(static_cast<std::size_t>(choices_.prompts * choices_.sampled)) {
+    head_ = fmt::format(R"(data: {{"id":{},"object":"text_completion","created":{},"model":{},)"
+                        R"("system_fingerprint":{},"choices":[)",
+                        json_string(answer_.id), answer_.created, json_string(model.id),
+                        json_string(model.fingerprint));
+    tail_ = answer_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+  }
+
+  void begin(std::string& out) override {
+    for (std::int64_t i = 0; i < choices_.prompts * choices_.sampled; ++i) {
+      if (!echo_of(i).empty()) chunk(i, echo_of(i), {}, {}, out);
+    }
+  }
+
+  void write(const Delta& delta, std::string& out) override {
+    if (delta.kind == DeltaKind::finish)
+      return chunk(delta.choice, {}, delta.logs, openai_finish(delta.end), out);
+    chunk(delta.choice, delta.text, delta.logs, {}, out);
+  }
+
+  void end(const Usage& usage, std::string& out) override {
+    if (answer_.include_usage)
+      out += head_ + "],\"usage\":" + write_json(openai_usage(usage)) + "}\n\n";
+    out += "data: [DONE]\n\n";
+  }
+
+  void fail(const ApiError& error, std::string& out) override { append_openai_failure(error, out); }
+
+  std::string whole(const std::vector<AnswerChoice>& choices, const Usage& usage) override {
+    Json::Array items;
+    for (std::int64_t prompt = 0; prompt < choices_.prompts; ++prompt) {
+      for (const std::size_t index : likeliest(choices, prompt))
+        items.push_back(whole_choice(choices[index], prompt, items.size()));
+    }
+    return write_json(Json::Object{{"id", answer_.id},
+                                   {"object", "text_completion"},
+                                   {"created", answer_.created},
+                                   {"model", model_.id},
+                                   {"system_fingerprint", model_.fingerprint},
+                                   {"choices", std::move(items)},
+                                   {"usage", openai_usage(usage)}});
+  }
+
+ private:
+  std::string_view echo_of(std::int64_t choice) const {
+    const auto prompt = static_cast<std::size_t>(choice / choices_.sampled);
+    return prompt < choices_.echoes.size() ? std::string_view(choices_.echoes[prompt])
+                                           : std::string_view{};
+  }
+
+  void chunk(std::int64_t choice, std::string_view text, const std::vector<TokenLog>& logs,
+             std::string_view finish, std::string& out) {
+    out += head_ + R"({"text":)";
+    append_json(text, out);
+    out += fmt::format(R"(,"index":{},"logprobs":)", choice);
+    std::int64_t& offset = offsets_[static_cast<std::size_t>(choice)];
+    out += logs.empty() ? "null" : write_json(completion_logs(model_.tokenizer, logs, offset));
+    offset += static_cast<std::int64_t>(text.size());
+    out += R"(,"finish_reason":)";
+    out += finish.empty() ? "null" : json_string(finish);
+    out += "}" + tail_;
+  }
+
+  /// The shown choices of a prompt: all in their order, or the likeliest first.
+  std::vector<std::size_t> likeliest(const std::vector<AnswerChoice>& choices,
+                                     std::int64_t prompt) const {
+    std::vector<std::size_t> indices(static_cast<std::size_t>(choices_.sampled));
+    std::iota(indices.begin(), indices.end(), static_cast<std::size_t>(prompt * choices_.sampled));
+    if (choices_.shown == choices_.sampled) return indices;
+    std::ranges::stable_sort(indices, std::greater<>(),
+                             [&](std::size_t index) { return mean_log(choices[index]); });
+    indices.resize(static_cast<std::size_t>(choices_.shown));
+    return indices;
+  }
+
+  Json whole_choice(const AnswerChoice& choice, std::int64_t prompt, std::size_t index) const {
+    const std::string_view echo = echo_of(prompt * choices_.sampled);
+    return Json::Object{
+        {"text", std::string(echo) + choice.joined(DeltaKind::text)},
+        {"index", static_cast<std::int64_t>(index)},
+        {"logprobs", answer_.logs ? completion_logs(model_.tokenizer, choice.logs,
+                                                    static_cast<std::int64_t>(echo.size()))
+                                  : Json()},
+        {"finish_reason", openai_finish(choice.end)}};
+  }
+
+  const ServedModel& model_;
+  OpenAiAnswer answer_;
+  CompletionChoices choices_;
+  std::vector<std::int64_t> offsets_;  // bytes of text that each choice has sent
+  std::string head_;
+  std::string tail_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerFormat> make_completion_format(const ServedModel& model, OpenAiAnswer answer,
+                                                     CompletionChoices choices) {
+  return std::make_unique<CompletionFormat>(model, std::move(answer), std::move(choices));
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,148 @@
+#include "app/http/generation.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace parhelion::app {
+namespace {
+
+constexpr std::int64_t kMostWaiting = 65536;    // tokens of one request
+constexpr std::int64_t kMostWaitingTop = 8192;  // where each has likely ones beside it
+constexpr std::int64_t kBehind = 64;            // from here on the client is a slow reader
+
+std::int64_t most_events(const serve::Request& request) {
+  const std::int64_t prompt =
+      request.prompt_log_probabilities ? static_cast<std::int64_t>(request.prompt.size()) : 0;
+  const std::int64_t most = request.top_tokens > 0 ? kMostWaitingTop : kMostWaiting;
+  return std::min(most, prompt + request.sequences * std::max<std::int64_t>(1, request.max_tokens));
+}
+
+/// Joins the last delta to one before it that it continues.
+void join_last(std::vector<Delta>& deltas) {
+  if (deltas.size() < 2) return;
+  Delta& last = deltas.back();
+  if (last.kind == DeltaKind::finish || last.kind == DeltaKind::tool_call || !last.logs.empty())
+    return;
+  const auto end = deltas.end() - 1;
+  for (auto each = end; each != deltas.begin();) {
+    --each;
+    if (each->choice != last.choice) continue;
+    if (each->kind != last.kind || each->tool != last.tool || !each->logs.empty()) return;
+    each->text += last.text;
+    deltas.pop_back();
+    return;
+  }
+}
+
+}  // namespace
+
+void ActiveTickets::add(serve::Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  numbers_.insert(ticket.number);
+}
+
+void ActiveTickets::remove(serve::Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  numbers_.erase(ticket.number);
+}
+
+void ActiveTickets::cancel_all() {
+  std::set<std::uint64_t> numbers;
+  {
+    const std::lock_guard lock(mutex_);
+    numbers = numbers_;
+  }
+  for (const std::uint64_t number : numbers) server_.cancel({number});
+}
+
+std::int64_t ActiveTickets::count() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(numbers_.size());
+}
+
+Generation::Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
+                       const std::shared_ptr<Bell>& bell)
+    : tickets_(tickets) {
+  parts_.reserve(plan.requests.size());
+  for (serve::Request& request : plan.requests) {
+    try {
+      submit(model, std::move(request), plan.choices, bell);
+    } catch (const Error& error) {
+      if (parts_.empty()) throw;
+      error_ = std::make_unique<Error>(error);
+      cancel();
+      return;
+    }
+  }
+}
+
+Generation::~Generation() {
+  for (const Part& part : parts_) tickets_.remove(part.ticket);
+}
+
+void Generation::submit(const ServedModel& model, serve::Request request,
+                        const ChoiceOptions& options, const std::shared_ptr<Bell>& bell) {
+  const std::int64_t sequences = request.sequences;
+  Part part;
+  part.sink =
+      std::make_unique<EventSink>(sequences, most_events(request), request.top_tokens, bell);
+  for (std::int64_t i = 0; i < sequences; ++i)
+    part.readers.emplace_back(model, choices_ + i, options);
+  part.ticket = tickets_.server().submit(std::move(request), *part.sink);
+  tickets_.add(part.ticket);
+  choices_ += sequences;
+  parts_.push_back(std::move(part));
+}
+
+void Generation::read(std::vector<Delta>& deltas) {
+  for (Part& part : parts_) read(part, deltas);
+}
+
+void Generation::read(Part& part, std::vector<Delta>& deltas) {
+  const std::int64_t finished =
+      part.sink->finished();  // before the tokens: none of theirs is missed
+  const bool is_behind = part.sink->waiting() > kBehind;
+  serve::TokenEvent event;
+  while (part.sink->next(event)) {
+    part.readers[static_cast<std::size_t>(event.sequence)].take(event, deltas);
+    if (is_behind) join_last(deltas);
+  }
+  for (; part.finishes_read < finished; ++part.finishes_read) {
+    const serve::FinishEvent& finish = part.sink->finish(part.finishes_read);
+    part.readers[static_cast<std::size_t>(finish.sequence)].take(finish, deltas);
+    account(part, finish);
+  }
+}
+
+void Generation::account(Part& part, const serve::FinishEvent& finish) {
+  ++finished_;
+  usage_.completion_tokens += finish.drawn_tokens;
+  usage_.reasoning_tokens +=
+      part.readers[static_cast<std::size_t>(finish.sequence)].reasoning_tokens();
+  queue_seconds_ = std::max(queue_seconds_, finish.queue_seconds);
+  if (part.has_usage) return;
+  part.has_usage = true;
+  usage_.prompt_tokens += finish.prompt_tokens;
+  usage_.cached_tokens += finish.cached_tokens;
+}
+
+bool Generation::is_released() {
+  std::vector<Delta> unread;
+  if (!is_complete()) read(unread);
+  if (!is_complete()) return false;
+  // The engine has told the last finish and is about to let go.
+  for (const Part& part : parts_) {
+    while (!part.sink->is_released()) std::this_thread::yield();
+  }
+  return true;
+}
+
+void Generation::cancel() {
+  for (const Part& part : parts_) tickets_.server().cancel(part.ticket);
+}
+
+bool Generation::has_overflowed() const {
+  return std::ranges::any_of(parts_, [](const Part& part) { return part.sink->has_overflowed(); });
+}
+
+}  // namespace parhelion::app

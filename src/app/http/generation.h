@@ -1,0 +1,91 @@
+#pragma once
+
+#include "app/http/choice_reader.h"
+#include "app/http/event_sink.h"
+#include "base/error.h"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace parhelion::app {
+
+/// The requests that a server works on, so that all can be ended.
+///
+/// Threads: any.
+class ActiveTickets {
+ public:
+  explicit ActiveTickets(serve::Server& server) : server_(server) {}
+  serve::Server& server() const { return server_; }
+  void add(serve::Ticket ticket);
+  void remove(serve::Ticket ticket);
+  void cancel_all();
+  std::int64_t count() const;
+
+ private:
+  serve::Server& server_;
+  mutable std::mutex mutex_;
+  std::set<std::uint64_t> numbers_;  // guarded by mutex_
+};
+
+/// What to generate for one answer: a request for each prompt, of equally many sequences. Choice i
+/// of prompt p is number p * sequences + i.
+struct GenerationPlan {
+  std::vector<serve::Request> requests = {};
+  ChoiceOptions choices = {};
+};
+
+/// The requests of one answer, and what comes of them.
+///
+/// Threads: the connection's.
+class Generation {
+ public:
+  /// Hands the requests to the server.
+  ///
+  /// Errors: as serve::Server::submit, of the first; those of a later one are told by `error`.
+  Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
+             const std::shared_ptr<Bell>& bell);
+  /// The generation must be released.
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  /// Appends what came since. Where much waits, because the client reads slowly, text is joined.
+  void read(std::vector<Delta>& deltas);
+  /// Whether every choice has ended and was read.
+  bool is_complete() const { return finished_ == choices_; }
+  /// Whether nobody else knows of it.
+  bool is_released();
+  void cancel();
+  bool has_overflowed() const;
+  /// Of all choices that have ended.
+  const Usage& usage() const { return usage_; }
+  double queue_seconds() const { return queue_seconds_; }
+  /// What kept a later prompt from being taken; then all others are cancelled.
+  const std::unique_ptr<Error>& error() const { return error_; }
+
+ private:
+  struct Part {
+    std::unique_ptr<EventSink> sink;
+    serve::Ticket ticket;
+    std::vector<ChoiceReader> readers;
+    std::int64_t finishes_read = 0;
+    bool has_usage = false;  // the prompt counts once
+  };
+  void submit(const ServedModel& model, serve::Request request, const ChoiceOptions& options,
+              const std::shared_ptr<Bell>& bell);
+  void read(Part& part, std::vector<Delta>& deltas);
+  void account(Part& part, const serve::FinishEvent& finish);
+
+  ActiveTickets& tickets_;
+  std::vector<Part> parts_;
+  std::int64_t choices_ = 0;
+  std::int64_t finished_ = 0;
+  Usage usage_;
+  double queue_seconds_ = 0;
+  std::unique_ptr<Error> error_;
+};
+
+}  // namespace parhelion::app

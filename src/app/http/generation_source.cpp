@@ -1,0 +1,208 @@
+#include "app/http/api_state.h"
+
+#include <algorithm>
+
+namespace parhelion::app {
+namespace {
+
+double seconds_since(ApiClock::time_point begin) {
+  return std::chrono::duration<double>(ApiClock::now() - begin).count();
+}
+
+bool is_failure(const Delta& delta) {
+  return delta.kind == DeltaKind::finish && delta.end >= ChoiceEnd::cancelled;
+}
+
+ApiError failure_of(ChoiceEnd end, std::string_view incident) {
+  if (end == ChoiceEnd::numeric_failure) {
+    return {500,
+            "numeric_failure",
+            fmt::format("the model's numbers are not finite; incident {}", incident),
+            {}};
+  }
+  if (end == ChoiceEnd::no_allowed_token)
+    return {500, "no_allowed_token", "the constraints leave no token to draw", {}};
+  if (end == ChoiceEnd::cancelled) return {503, "cancelled", "the server ended the request", {}};
+  return {503, "engine_failed", "the engine has ended", {}};
+}
+
+std::string_view end_name(ChoiceEnd end) {
+  switch (end) {
+    case ChoiceEnd::stop:
+    case ChoiceEnd::stop_string:
+      return "stop";
+    case ChoiceEnd::length:
+      return "length";
+    case ChoiceEnd::tool_calls:
+      return "tool_calls";
+    case ChoiceEnd::cancelled:
+      return "cancelled";
+    case ChoiceEnd::numeric_failure:
+    case ChoiceEnd::no_allowed_token:
+    case ChoiceEnd::failed:
+      break;
+  }
+  return "error";
+}
+
+/// Writes what comes of a generation, in one of the protocols.
+class GenerationSource : public ReplySource {
+ public:
+  GenerationSource(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,
+                   bool streams)
+      : state_(call.state),
+        endpoint_(call.endpoint),
+        dialect_(dialect_of(call.request.path)),
+        id_(call.request.id),
+        format_(std::move(format)),
+        streams_(streams),
+        generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {}
+
+  Pull pull(HttpReply& reply) override {
+    deltas_.clear();
+    generation_.read(deltas_);
+    if (generation_.error() != nullptr) return pull_refused(reply);
+    if (streams_ && !has_begun_) begin(reply);
+    observe_tokens();
+    for (const Delta& delta : deltas_) {
+      if (is_failure(delta)) return fail(failure_of(delta.end, id_), reply);
+      if (delta.kind == DeltaKind::finish) end_ = end_name(delta.end);
+      if (streams_) {
+        format_->write(delta, reply.body);
+      } else {
+        reducer_.take(delta);
+      }
+    }
+    if (generation_.has_overflowed())
+      return fail({408, "client_slow", "the answer was not read in time", {}}, reply);
+    return generation_.is_complete() ? finish(reply) : Pull::waiting;
+  }
+
+  bool streams() const override { return streams_; }
+  std::string_view keep_alive() const override { return format_->keep_alive(); }
+
+  void cancel(std::string_view reason) override {
+    generation_.cancel();
+    state_.metrics.cancelled.add(fmt::format("reason=\"{}\"", reason));
+    count("cancelled");
+  }
+
+  bool is_released() override { return generation_.is_released(); }
+
+ private:
+  void begin(HttpReply& reply) {
+    has_begun_ = true;
+    reply.content_type = "text/event-stream; charset=utf-8";
+    reply.fields.emplace_back("cache-control", "no-cache");
+    format_->begin(reply.body);
+  }
+
+  Pull finish(HttpReply& reply) {
+    if (streams_) {
+      format_->end(generation_.usage(), reply.body);
+    } else {
+      reply.body = format_->whole(reducer_.choices(), generation_.usage());
+    }
+    count(end_);
+    return Pull::complete;
+  }
+
+  /// A later prompt was not taken: the answer is its error, once the others are gone.
+  Pull pull_refused(HttpReply& reply) {
+    if (!generation_.is_complete()) return Pull::waiting;
+    return fail(describe(*generation_.error(), id_), reply);
+  }
+
+  Pull fail(const ApiError& error, HttpReply& reply) {
+    generation_.cancel();
+    state_.metrics.errors.add(fmt::format("code=\"{}\"", error.code));
+    count("error");
+    if (has_begun_) {
+      format_->fail(error, reply.body);
+    } else {
+      HttpReply whole = error_reply(error, dialect_, id_);
+      reply.status = whole.status;
+      reply.body = std::move(whole.body);
+      std::ranges::move(whole.fields, std::back_inserter(reply.fields));
+    }
+    return Pull::complete;
+  }
+
+  void observe_tokens() {
+    const bool has_token = std::ranges::any_of(
+        deltas_, [](const Delta& delta) { return delta.kind != DeltaKind::finish; });
+    if (!has_token) return;
+    const ApiClock::time_point now = ApiClock::now();
+    if (last_token_ == ApiClock::time_point{}) {
+      ttft_ = seconds_since(begin_);
+      state_.metrics.ttft.observe(ttft_);
+    } else {
+      state_.metrics.inter_token.observe(std::chrono::duration<double>(now - last_token_).count());
+    }
+    last_token_ = now;
+  }
+
+  /// Counts the answer, once.
+  void count(std::string_view end) {
+    if (is_counted_) return;
+    is_counted_ = true;
+    const Usage& usage = generation_.usage();
+    Metrics& metrics = state_.metrics;
+    const double total = seconds_since(begin_);
+    metrics.requests.add(fmt::format("endpoint=\"{}\",finish=\"{}\"", endpoint_, end));
+    metrics.prompt_tokens += usage.prompt_tokens;
+    metrics.cached_tokens += usage.cached_tokens;
+    metrics.generated_tokens += usage.completion_tokens;
+    metrics.e2e.observe(total);
+    metrics.queue.observe(generation_.queue_seconds());
+    metrics.prompt_length.observe(static_cast<double>(usage.prompt_tokens));
+    metrics.output_length.observe(static_cast<double>(usage.completion_tokens));
+    if (usage.completion_tokens > 1)
+      metrics.time_per_output_token.observe((total - ttft_) /
+                                            static_cast<double>(usage.completion_tokens - 1));
+    log(end, total);
+  }
+
+  void log(std::string_view end, double total) const {
+    if (!state_.options.log) return;
+    const Usage& usage = generation_.usage();
+    state_.options.log(write_json(Json::Object{{"event", "generated"},
+                                               {"request_id", id_},
+                                               {"endpoint", endpoint_},
+                                               {"finish", end},
+                                               {"prompt_tokens", usage.prompt_tokens},
+                                               {"cached_tokens", usage.cached_tokens},
+                                               {"completion_tokens", usage.completion_tokens},
+                                               {"queue_seconds", generation_.queue_seconds()},
+                                               {"ttft_seconds", ttft_},
+                                               {"seconds", total}}));
+  }
+
+  ApiState& state_;
+  std::string_view endpoint_;
+  ApiDialect dialect_;
+  std::string id_;
+  std::unique_ptr<AnswerFormat> format_;
+  bool streams_;
+  ApiClock::time_point begin_ = ApiClock::now();
+  Generation generation_;
+  AnswerReducer reducer_;
+  std::vector<Delta> deltas_;
+  bool has_begun_ = false;
+  bool is_counted_ = false;
+  std::string_view end_ = "stop";
+  double ttft_ = 0;
+  ApiClock::time_point last_token_ = {};
+};
+
+}  // namespace
+
+HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,
+                      bool streams) {
+  HandlerReply reply;
+  reply.source =
+      std::make_unique<GenerationSource>(call, std::move(plan), std::move(format), streams);
+  return reply;
+}
+
+}  // namespace parhelion::app

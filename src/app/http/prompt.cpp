@@ -1,0 +1,134 @@
+#include "app/http/api_state.h"
+
+#include <algorithm>
+
+namespace parhelion::app {
+namespace {
+
+/// The text of a message's content. Errors: 400 for parts that are no text.
+std::string content_text(const Json& content, const std::string& where) {
+  if (content.is_null()) return {};
+  if (content.is_string()) return content.as_string(where);
+  if (!content.is_array())
+    refuse(400, "invalid_messages",
+           fmt::format("{}: is {}, expected a string or a list", where, content.type_name()),
+           where);
+  std::string text;
+  for (const Json& part : content.as_array(where)) {
+    const Json* type = part.find("type");
+    const Json* value = part.find("text");
+    const bool is_text = type != nullptr && type->is_string() && type->as_string(where) == "text";
+    if (!is_text)
+      refuse(400, "unsupported_content", fmt::format("{}: has a part that is no text", where),
+             where);
+    if (value == nullptr || !value->is_string())
+      refuse(400, "invalid_messages", fmt::format("{}: a part has no text", where), where);
+    text += value->as_string(where);
+  }
+  return text;
+}
+
+/// Arguments are a string of JSON in requests; templates take the value.
+Json template_call(const Json& call, const std::string& where) {
+  const Json* function = call.find("function");
+  const Json* name = function == nullptr ? nullptr : function->find("name");
+  if (name == nullptr || !name->is_string())
+    refuse(400, "invalid_messages", fmt::format("{}: a call has no function's name", where), where);
+  Json arguments = Json::Object{};
+  const Json* given = function->find("arguments");
+  if (given != nullptr && given->is_string()) {
+    try {
+      arguments = parse_json(given->as_string(where), where);
+    } catch (const Error&) {
+      arguments = *given;
+    }
+  } else if (given != nullptr) {
+    arguments = *given;
+  }
+  const Json* id = call.find("id");
+  return Json::Object{
+      {"id", id == nullptr ? Json("") : *id},
+      {"type", "function"},
+      {"function", Json::Object{{"name", *name}, {"arguments", std::move(arguments)}}}};
+}
+
+Json template_message(const Json& message, const std::string& where) {
+  const Json* role = message.find("role");
+  if (role == nullptr || !role->is_string())
+    refuse(400, "invalid_messages", fmt::format("{}: has no role", where), where);
+  Json::Object made;
+  for (const auto& [key, value] : message.as_object(where)) {
+    if (key == "content") {
+      made.emplace_back(key, content_text(value, where + ".content"));
+    } else if (key == "role") {
+      const bool is_developer = value.as_string(where) == "developer";
+      made.emplace_back(key, is_developer ? Json("system") : value);
+    } else if (key == "tool_calls" && value.is_array()) {
+      Json::Array calls;
+      for (const Json& call : value.as_array(where)) calls.push_back(template_call(call, where));
+      made.emplace_back(key, std::move(calls));
+    } else if (!value.is_null()) {
+      made.emplace_back(key, value);
+    }
+  }
+  if (Json(made).find("content") == nullptr) made.emplace_back("content", "");
+  return made;
+}
+
+}  // namespace
+
+Json read_messages(Fields& fields) {
+  const Json* messages = fields.find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->as_array("messages").empty())
+    refuse(400, "invalid_messages", "messages: expected a list of at least one message",
+           "messages");
+  Json::Array made;
+  for (const Json& message : messages->as_array("messages")) {
+    const std::string where = fmt::format("messages.{}", made.size());
+    if (!message.is_object())
+      refuse(400, "invalid_messages",
+             fmt::format("{}: is {}, expected object", where, message.type_name()), where);
+    made.push_back(template_message(message, where));
+  }
+  return made;
+}
+
+text::ChatOptions read_template_options(Fields& fields, const ServedModel& model) {
+  const text::Tokenizer& tokenizer = model.tokenizer;
+  text::ChatOptions options;
+  options.add_generation_prompt = fields.boolean("add_generation_prompt", true);
+  options.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
+  options.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
+  if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr) {
+    if (!variables->is_object())
+      refuse_value("chat_template_kwargs", "chat_template_kwargs: expected object");
+    options.variables = *variables;
+  }
+  fields.refuse_unless_off("chat_template", "a request brings no template of its own here");
+  return options;
+}
+
+ChatPrompt render_chat(ApiCall& call, const Json& messages, const text::ChatOptions& options) {
+  const auto& chat = call.state.model.chat_template;
+  if (!chat) refuse_feature("messages", "the model has no chat template");
+  ChatPrompt prompt;
+  try {
+    prompt.text = chat->render(messages, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid) throw;
+    refuse(400, "invalid_messages", error.what(), "messages");
+  }
+  prompt.ids = encode_prompt(call, prompt.text, {});
+  return prompt;
+}
+
+std::vector<std::int32_t> encode_prompt(ApiCall& call, std::string_view text,
+                                        const text::EncodeOptions& options) {
+  const auto begin = ApiClock::now();
+  std::vector<std::int32_t> ids = call.state.model.tokenizer.encode(text, options);
+  call.state.metrics.tokenise.observe(
+      std::chrono::duration<double>(ApiClock::now() - begin).count());
+  return ids;
+}
+
+}  // namespace parhelion::app

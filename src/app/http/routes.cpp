@@ -1,0 +1,40 @@
+#include "app/http/api_state.h"
+
+#include <array>
+
+namespace parhelion::app {
+namespace {
+
+constexpr std::array kRoutes = {
+    Route{"GET", "/v1/models", "models", list_models},
+    Route{"GET", "/v1/models/", "models", show_model},
+    Route{"POST", "/v1/chat/completions", "chat", chat_completions},
+    Route{"POST", "/v1/completions", "completions", completions},
+    Route{"POST", "/v1/embeddings", "embeddings", embeddings},
+    Route{"POST", "/tokenize", "tokenize", tokenize},
+    Route{"POST", "/detokenize", "detokenize", detokenize},
+    Route{"POST", "/apply-template", "apply_template", apply_template},
+    Route{"GET", "/health/live", "health", health_live, true},
+    Route{"GET", "/health/ready", "health", health_ready, true},
+    Route{"GET", "/health", "health", health, true},
+    Route{"GET", "/metrics", "metrics", show_metrics, true},
+    Route{"GET", "/version", "version", show_version, true},
+};
+
+bool matches(const Route& route, std::string_view path) {
+  if (route.path.ends_with('/')) return path.starts_with(route.path) && path != route.path;
+  return path == route.path;
+}
+
+}  // namespace
+
+const Route* find_route(std::string_view method, std::string_view path, bool& known_path) {
+  for (const Route& route : kRoutes) {
+    if (!matches(route, path)) continue;
+    known_path = true;
+    if (route.method == method) return &route;
+  }
+  return nullptr;
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "app/http/fields.h"
+#include "app/http/served_model.h"
+#include "serve/request.h"
+
+#include <string_view>
+
+namespace parhelion::app {
+
+/// Reads what all endpoints that generate have in common: sampling values, seed, stop ids, bans,
+/// bias, priority, salt. Names are OpenAI's and their usual extensions.
+///
+/// Errors: 400 `invalid_value`, `unsupported_feature`.
+void read_sampling(Fields& fields, const ServedModel& model, serve::Request& request);
+
+/// Sets how many tokens may be drawn: `asked`, else `usual`, else what the context has room for.
+///
+/// Errors: 400 `context_length_exceeded` if prompt and asked tokens do not fit the context.
+void bound_tokens(const ServedModel& model, std::optional<std::int64_t> asked,
+                  std::optional<std::int64_t> usual, serve::Request& request);
+
+/// Most tokens by `max_tokens` or `max_completion_tokens`, which must not differ.
+std::optional<std::int64_t> read_max_tokens(Fields& fields);
+
+/// Accepts the fields that change nothing here.
+void accept_idle_fields(Fields& fields);
+
+/// Fairness among clients: requests of one label take turns with those of another.
+std::uint64_t fairness_key(std::string_view label);
+
+}  // namespace parhelion::app

@@ -1,0 +1,58 @@
+#include "app/http/api_state.h"
+
+namespace parhelion::app {
+namespace {
+
+Json::Array json_ids(const std::vector<std::int32_t>& ids) {
+  Json::Array array;
+  array.reserve(ids.size());
+  for (const std::int32_t id : ids) array.emplace_back(std::int64_t{id});
+  return array;
+}
+
+}  // namespace
+
+HandlerReply tokenize(ApiCall& call) {
+  Fields fields(call.request.body);
+  check_model(call, fields);
+  const ServedModel& model = call.state.model;
+  std::vector<std::int32_t> ids;
+  if (fields.has("messages")) {
+    const Json messages = read_messages(fields);
+    ids = render_chat(call, messages, read_template_options(fields, model)).ids;
+  } else {
+    const std::string text =
+        fields.has("prompt") ? fields.required_text("prompt") : fields.required_text("content");
+    const bool adds = fields.boolean("add_special_tokens", true);
+    ids = encode_prompt(
+        call, text,
+        {.frame = adds && model.tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none});
+  }
+  check_unknown(call, fields);
+  const auto count = static_cast<std::int64_t>(ids.size());
+  return json_reply(Json::Object{
+      {"count", count}, {"max_model_len", model.context_tokens}, {"tokens", json_ids(ids)}});
+}
+
+HandlerReply detokenize(ApiCall& call) {
+  Fields fields(call.request.body);
+  check_model(call, fields);
+  const Json* tokens = fields.find("tokens");
+  if (tokens == nullptr) refuse_value("tokens", "tokens: is missing, expected a list of token ids");
+  const std::vector<std::int32_t> ids = read_ids(*tokens, "tokens", 1 << 20);
+  check_unknown(call, fields);
+  const std::string text = call.state.model.tokenizer.decode(ids);
+  return json_reply(Json::Object{{"prompt", text}, {"content", text}});
+}
+
+HandlerReply apply_template(ApiCall& call) {
+  Fields fields(call.request.body);
+  check_model(call, fields);
+  const Json messages = read_messages(fields);
+  const ChatPrompt prompt =
+      render_chat(call, messages, read_template_options(fields, call.state.model));
+  check_unknown(call, fields);
+  return json_reply(Json::Object{{"prompt", prompt.text}});
+}
+
+}  // namespace parhelion::app
