@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
-#include "serve/engine.h"
+#include "serve/complete.h"
 
 #include <hwy/targets.h>
 
@@ -50,7 +50,7 @@ void run(const char* path, ir::Kind kind, const exec::CpuOptions& options, std::
                      .context_tokens = prompt + fresh,
                      .catalogue = {app::one_row(1, 1), app::one_row(prompt, 1)}});
   contract.stop_ids.clear();
-  serve::Engine engine(std::move(contract), *executor);
+  serve::Engine engine(std::move(contract), *executor, {.shares_prefixes = false});
   app::upload_weights(opened, kind, *executor);
   std::int64_t weight_bytes = 0;
   for (const ir::Buffer& buffer : executor->parameters())
@@ -61,7 +61,7 @@ void run(const char* path, ir::Kind kind, const exec::CpuOptions& options, std::
   std::vector<double> prefill;
   std::vector<double> decode;
   for (int i = 0; i <= runs; ++i) {
-    const serve::Completion completion = engine.generate(request, [](std::int32_t) {});
+    const serve::Completion completion = serve::complete(engine, request, [](std::int32_t) {});
     if (i == 0) continue;  // the first touches the memory
     prefill.push_back(static_cast<double>(prompt) / completion.prefill.count());
     decode.push_back(static_cast<double>(completion.ids.size() - 1) / completion.decode.count());

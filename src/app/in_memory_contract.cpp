@@ -2,6 +2,8 @@
 
 #include "model/programs.h"
 
+#include <algorithm>
+
 namespace parhelion::app {
 namespace {
 
@@ -22,6 +24,26 @@ contract::SamplingPolicy sampling_policy(const model::Model& model) {
 }
 
 }  // namespace
+
+std::vector<ir::Capacities> serving_catalogue(std::int64_t rows, std::int64_t step_tokens) {
+  std::vector<ir::Capacities> catalogue;
+  const auto add = [&](std::int64_t tokens, std::int64_t of_rows, std::int64_t logit_rows) {
+    ir::Capacities instance;
+    instance[ir::Symbol::tokens] = tokens;
+    instance[ir::Symbol::rows] = of_rows;
+    instance[ir::Symbol::logit_rows] = logit_rows;
+    catalogue.push_back(instance);
+  };
+  for (std::int64_t decoding = 1; decoding < rows; decoding *= 2) add(decoding, decoding, decoding);
+  add(rows, rows, rows);
+  constexpr std::int64_t kLeastPrompt = 32;
+  constexpr std::int64_t kScored = 64;  // prompt tokens of a step whose log-probability is told
+  std::int64_t tokens = std::max(kLeastPrompt, 2 * rows);
+  for (; tokens < step_tokens; tokens *= 2) add(tokens, rows, rows);
+  add(std::max(tokens, step_tokens), rows, rows);
+  if (rows < kScored) add(std::max(kScored, rows + 1), rows, std::max(kScored, rows + 1));
+  return catalogue;
+}
 
 ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
   ir::Capacities capacities;

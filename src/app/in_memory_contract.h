@@ -21,6 +21,10 @@ struct ServingShape {
 /// One row of a catalogue for one sequence.
 ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows);
 
+/// Instances for up to `rows` sequences at a time and steps of up to `step_tokens` tokens: decode
+/// by powers of two, prompts from the next larger one on, and one that scores prompts.
+std::vector<ir::Capacities> serving_catalogue(std::int64_t rows, std::int64_t step_tokens);
+
 /// The contract of a model that is served by the process that built it.
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape);
 
