@@ -34,11 +34,28 @@ struct GenerateOptions {
   bool json = false;
 };
 
-/// An engine with its weights, and how long that took.
+/// What a process does before its first step, and how long each part took.
+class LoadTimes {
+ public:
+  explicit LoadTimes(Clock::time_point begin) : begin_(begin), last_(begin) {}
+
+  void end_part(std::string name) {
+    const auto now = Clock::now();
+    parts_.emplace_back(std::move(name), Seconds(now - last_).count());
+    last_ = now;
+  }
+  Seconds total() const { return last_ - begin_; }
+  const Json::Object& parts() const { return parts_; }
+
+ private:
+  Clock::time_point begin_, last_;
+  Json::Object parts_;
+};
+
+/// An engine with its weights.
 struct LoadedEngine {
   std::unique_ptr<exec::Executor> executor;
   std::unique_ptr<serve::Engine> engine;
-  Seconds load{0};
 };
 
 /// Instances from one token a step to a long chunk, none longer than the prompt needs.
@@ -52,19 +69,22 @@ std::vector<ir::Capacities> generation_catalogue(std::int64_t prompt_tokens) {
 }
 
 LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tokens,
-                         Clock::time_point begin) {
+                         LoadTimes& times) {
   const model::OpenedModel opened = open_with_adapter(options.run.model, options.run.adapter);
+  times.end_part("open");
   const ir::Kind kind = kind_of(options.run, opened);
   const std::int64_t context =
       std::min(opened.model.max_positions, prompt_tokens + options.max_tokens);
   LoadedEngine loaded{.executor = make_executor(options.run.executor), .engine = {}};
+  times.end_part("device");
   loaded.engine = std::make_unique<serve::Engine>(
       make_contract(opened.model, {.kind = kind,
                                    .context_tokens = context,
                                    .catalogue = generation_catalogue(prompt_tokens)}),
       *loaded.executor, serve::EngineSettings{});
+  times.end_part("plan");
   upload_weights(opened, kind, *loaded.executor);
-  loaded.load = Clock::now() - begin;
+  times.end_part("weights");
   return loaded;
 }
 
@@ -98,7 +118,7 @@ Json::Array as_array(std::span<const std::int32_t> ids) {
 }
 
 Json completion_as_json(const serve::Request& request, const serve::Completion& completion,
-                        const std::string& text, Seconds load) {
+                        const std::string& text, const LoadTimes& load) {
   Json::Array log_probabilities;
   for (const float value : completion.log_probabilities)
     log_probabilities.emplace_back(static_cast<double>(value));
@@ -110,7 +130,8 @@ Json completion_as_json(const serve::Request& request, const serve::Completion& 
       {"logprobs", std::move(log_probabilities)},
       {"finish_reason", name(completion.reason)},
       {"timing",
-       Json::Object{{"load_seconds", load.count()},
+       Json::Object{{"load_seconds", load.total().count()},
+                    {"load_parts", load.parts()},
                     {"prefill_seconds", completion.prefill.count()},
                     {"prefill_tokens_per_second", rate(request.prompt.size(), completion.prefill)},
                     {"decode_seconds", completion.decode.count()},
@@ -123,8 +144,9 @@ std::optional<double> as_number(std::optional<std::int64_t> value) {
 }
 
 void run_generate(const GenerateOptions& options) {
-  const auto begin = Clock::now();
+  LoadTimes times(Clock::now());
   const text::Tokenizer tokenizer = load_tokenizer(options.run.model);
+  times.end_part("tokenizer");
   const serve::Request request{.prompt = prompt_ids(options, tokenizer),
                                .max_tokens = options.max_tokens,
                                .temperature = options.temperature,
@@ -132,7 +154,7 @@ void run_generate(const GenerateOptions& options) {
                                .top_p = options.top_p,
                                .min_p = options.min_p,
                                .seed = options.seed};
-  const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), begin);
+  const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), times);
   text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip, text::UnknownIds::replace);
   std::string text;
   const auto take = [&](const std::string& piece) {
@@ -142,7 +164,7 @@ void run_generate(const GenerateOptions& options) {
   const serve::Completion completion = serve::complete(
       *loaded.engine, request, [&](std::int32_t id) { take(detokenizer.push(id)); });
   take(detokenizer.flush());
-  print(options.json ? write_json(completion_as_json(request, completion, text, loaded.load)) + "\n"
+  print(options.json ? write_json(completion_as_json(request, completion, text, times)) + "\n"
                      : "\n");
 }
 
