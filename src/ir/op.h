@@ -2,8 +2,11 @@
 
 #include "ir/ops/adapt.h"
 #include "ir/ops/attention.h"
+#include "ir/ops/copy_pages.h"
 #include "ir/ops/cross_entropy.h"
 #include "ir/ops/cross_entropy_step.h"
+#include "ir/ops/drawn_tokens.h"
+#include "ir/ops/edit_logits.h"
 #include "ir/ops/elementwise.h"
 #include "ir/ops/embedding.h"
 #include "ir/ops/mat_mul.h"
@@ -16,6 +19,7 @@
 #include "ir/ops/step.h"
 #include "ir/ops/swiglu.h"
 #include "ir/ops/tensor.h"
+#include "ir/ops/top_log_probabilities.h"
 #include "ir/ops/update.h"
 
 #include <string>
@@ -31,7 +35,8 @@ using Op =
                  Swiglu, SwigluGrad, GateUp, Binary, Cast, Reduce, Broadcast, AccumulateRows, Fill,
                  Reshape, LinearCrossEntropy, LinearCrossEntropyGrad, LogProbability, Sample,
                  AdamUpdate, SgdUpdate, Accumulate, Clear, SquaredNorm, StepScale, Scale, Dropout,
-                 LinearCrossEntropyStep>;
+                 LinearCrossEntropyStep, FeedTokens, KeepTokens, CopyPages, EditLogits,
+                 TopLogProbabilities>;
 
 /// The six answers of a family, for any op.
 Traits traits(const Op& op);

@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      ConformanceGroup{"elementwise", test::elementwise_cases},
                                      ConformanceGroup{"reduce", test::reduce_cases},
                                      ConformanceGroup{"sample", test::sample_cases},
+                                     ConformanceGroup{"serving", test::serving_cases},
                                      ConformanceGroup{"update", test::update_cases}),
                      testing::ValuesIn(conformance_levels())),
     conformance_name);
@@ -83,8 +84,8 @@ TEST(ConformanceCases, CutEveryFamilyWithAParallelFactor) {
     (test::part_cases(each).empty() ? uncut : cut).insert(name);
   }
   for (const std::string& name : cut) uncut.erase(name);
-  EXPECT_EQ(uncut, (std::set<std::string>{"dropout", "reshape", "rms_norm_grad_weight",
-                                          "squared_norm", "step_scale"}));
+  EXPECT_EQ(uncut, (std::set<std::string>{"dropout", "edit_logits", "keep_tokens", "reshape",
+                                          "rms_norm_grad_weight", "squared_norm", "step_scale"}));
 }
 
 TEST(CpuPrograms, AgreeWithTheFloat64Reference) {

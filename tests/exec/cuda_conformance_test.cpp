@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
         CudaGroup{"paged", paged_cases_of_finite_pages, kRoundedProbabilities},
         CudaGroup{"norm", test::norm_cases}, CudaGroup{"gather", test::gather_cases},
         CudaGroup{"elementwise", test::elementwise_cases}, CudaGroup{"reduce", test::reduce_cases},
-        CudaGroup{"sample", test::sample_cases}, CudaGroup{"update", test::update_cases}),
+        CudaGroup{"sample", test::sample_cases}, CudaGroup{"serving", test::serving_cases},
+        CudaGroup{"update", test::update_cases}),
     group_name);
 
 TEST_P(CudaConformance, AgreesWithTheFloat64Reference) {

@@ -143,6 +143,13 @@ inline std::vector<LegalCase> legal_cases() {
       {LinearCrossEntropyStep{.accumulate = false},
        {"bf16[tokens, 4]", "bf16[9, 4]", "i32[tokens]", "f32[tokens]"},
        {"f32[tokens]", "bf16[tokens, 4]"}},
+      {FeedTokens{}, {"i32[tokens]", "i32[tokens]", "i32[6]"}, {"i32[tokens]"}},
+      {KeepTokens{}, {"i32[rows]", "i32[rows]", "i32[6]"}, {"i32[6]"}},
+      {CopyPages{}, {"i32[4]", "i32[4]", "bf16[pages, 16, 2, 8]"}, {"bf16[pages, 16, 2, 8]"}},
+      {EditLogits{},
+       {"f32[rows, 70]", "i32[rows+1]", "i32[90]", "f32[90]", "f32[90]", "f32[90]", "i32[rows, 3]"},
+       {"f32[rows, 70]"}},
+      {TopLogProbabilities{5}, {"f32[rows, 9]"}, {"i32[rows, 5]", "f32[rows, 5]"}},
   };
 }
 

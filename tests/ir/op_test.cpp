@@ -59,6 +59,11 @@ constexpr const char* kFamilies = R"(1 v1 matmul
 34 v1 scale
 35 v1 dropout
 36 v1 linear_cross_entropy_step
+37 v1 feed_tokens
+38 v1 keep_tokens
+39 v1 copy_pages
+40 v1 edit_logits
+41 v1 top_log_probabilities
 )";
 
 TEST(Op, KeepsItsFamilyIds) {

@@ -21,6 +21,7 @@ set(exec_cuda_sources
   cuda/ops/attention_candidates.cpp
   cuda/ops/binary.cpp
   cuda/ops/clear.cpp
+  cuda/ops/copy_pages.cpp
   cuda/ops/cross_entropy.cpp
   cuda/ops/elementwise.cpp
   cuda/ops/families.cpp
@@ -35,6 +36,7 @@ set(exec_cuda_sources
   cuda/ops/row_layouts.cpp
   cuda/ops/rows.cpp
   cuda/ops/sample.cpp
+  cuda/ops/serving.cpp
   cuda/ops/step.cpp
   cuda/ops/update.cpp
   cuda/products/lt_matmul.cpp
@@ -49,8 +51,11 @@ set(exec_cuda_alone
   cuda/kernels/attention_plain.cu
   cuda/kernels/attention_plain_grad.cu
   cuda/kernels/clear.cu
+  cuda/kernels/copy_pages.cu
   cuda/kernels/delay.cu
+  cuda/kernels/drawn_tokens.cu
   cuda/kernels/dropout.cu
+  cuda/kernels/edit_logits.cu
   cuda/kernels/elementwise.cu
   cuda/kernels/embedding.cu
   cuda/kernels/embedding_grad.cu
@@ -72,6 +77,7 @@ set(exec_cuda_alone
   cuda/kernels/sgd_update.cu
   cuda/kernels/step.cu
   cuda/kernels/swiglu.cu
+  cuda/kernels/top_log_probabilities.cu
   cuda/kernels/trial.cu)
 # At -O1 and without logging the frontend of cuDNN compiles in half the time.
 set_source_files_properties(cuda/cudnn/attention_graph.cpp PROPERTIES

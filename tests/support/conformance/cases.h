@@ -30,6 +30,7 @@ Cases gather_cases();
 Cases elementwise_cases();
 Cases reduce_cases();
 Cases sample_cases();
+Cases serving_cases();
 Cases update_cases();
 
 /// The cases of every family.

@@ -15,8 +15,8 @@ void expect_same_bits(const MakeExecutor& make, const MakeExecutor& other, const
 
 /// Expects that a part of a parallel factor's indices alone gives the bits that it has in the
 /// whole, for every parallel factor: no result depends on a factor's extent or on its other
-/// indices. Attention also gives earlier tokens and rows the bits that they have without later
-/// ones.
+/// indices. Attention and edits of logits also give earlier tokens and rows the bits that they have
+/// without later ones.
 ///
 /// Where the numerics of a part may differ, as they do with libraries that choose by shape, a part
 /// with other numerics promises nothing.

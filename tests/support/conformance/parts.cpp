@@ -101,6 +101,16 @@ PartCase row_prefix(const Case& whole, std::int64_t rows) {
   return result;
 }
 
+PartCase edited_row_prefix(const Case& whole, std::int64_t rows) {
+  const std::int64_t all_rows = whole.inputs[0].dim(0);
+  PartCase result{whole, {0, rows, all_rows}, {0}};
+  std::vector<Wide>& inputs = result.test.inputs;
+  inputs[0] = slice(inputs[0], 0, result.part);
+  inputs[1] = slice(inputs[1], 0, {0, rows + 1, all_rows + 1});
+  inputs[6] = slice(inputs[6], 0, result.part);
+  return result;
+}
+
 }  // namespace
 
 Wide slice(const Wide& tensor, std::size_t dim, const Part& part) {
@@ -138,6 +148,10 @@ std::vector<PartCase> prefix_cases(const Case& whole) {
   if (std::holds_alternative<ir::PagedAttention>(whole.op)) {
     const std::int64_t rows = (whole.inputs[3].dim(0) + 1) / 2;
     if (rows < whole.inputs[3].dim(0)) return {row_prefix(whole, rows)};
+  }
+  if (std::holds_alternative<ir::EditLogits>(whole.op)) {
+    const std::int64_t rows = (whole.inputs[0].dim(0) + 1) / 2;
+    if (rows < whole.inputs[0].dim(0)) return {edited_row_prefix(whole, rows)};
   }
   return {};
 }

@@ -26,8 +26,9 @@ struct PartCase {
 /// table of positions from 0 on has no middle.
 std::vector<PartCase> part_cases(const Case& whole);
 
-/// An attention case without the later half of its tokens, or of its rows: what came before must
-/// not notice. Empty for other families and where no half has a token.
+/// An attention case without the later half of its tokens, or of its rows, or edited logits without
+/// the later half of their rows: what came before must not notice. Empty for other families and
+/// where no half has a token.
 std::vector<PartCase> prefix_cases(const Case& whole);
 
 }  // namespace parhelion::test

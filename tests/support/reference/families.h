@@ -44,6 +44,11 @@ WideOutputs reference(const ir::SquaredNorm& op, const WideInputs& in);
 WideOutputs reference(const ir::StepScale& op, const WideInputs& in);
 WideOutputs reference(const ir::Scale& op, const WideInputs& in);
 WideOutputs reference(const ir::Dropout& op, const WideInputs& in);
+WideOutputs reference(const ir::FeedTokens& op, const WideInputs& in);
+WideOutputs reference(const ir::KeepTokens& op, const WideInputs& in);
+WideOutputs reference(const ir::CopyPages& op, const WideInputs& in);
+WideOutputs reference(const ir::EditLogits& op, const WideInputs& in);
+WideOutputs reference(const ir::TopLogProbabilities& op, const WideInputs& in);
 
 /// log(sum(exp(x[first .. first + count - 1]))).
 double wide_log_sum_exp(const Wide& x, std::int64_t first, std::int64_t count);

@@ -43,6 +43,11 @@ std::vector<Candidate> family_candidates(const ir::StepScale& op);
 std::vector<Candidate> family_candidates(const ir::Scale& op);
 std::vector<Candidate> family_candidates(const ir::Dropout& op);
 std::vector<Candidate> family_candidates(const ir::LinearCrossEntropyStep& op);
+std::vector<Candidate> family_candidates(const ir::FeedTokens& op);
+std::vector<Candidate> family_candidates(const ir::KeepTokens& op);
+std::vector<Candidate> family_candidates(const ir::CopyPages& op);
+std::vector<Candidate> family_candidates(const ir::EditLogits& op);
+std::vector<Candidate> family_candidates(const ir::TopLogProbabilities& op);
 
 /// The only candidate of a family whose one kernel accepts whatever the op's checks allow.
 std::vector<Candidate> one_candidate(std::string_view name,

@@ -15,7 +15,7 @@ __device__ float sample_uniform(std::uint64_t seed, std::uint64_t offset) {
 }
 
 /// Counts and masses of the candidates whose key begins with `prefix`, by their next digit.
-__device__ void fill_bins(const SampleRow& row, const SampleFilter& filter, SampleKey prefix,
+__device__ void fill_bins(const SampleRow& row, const SampleFilter& filter, LogitKey prefix,
                           int shift) {
   for (int bin = static_cast<int>(threadIdx.x); bin < kSampleBins; bin += kSampleThreads) {
     row.shared->counts[bin] = 0;
@@ -24,7 +24,7 @@ __device__ void fill_bins(const SampleRow& row, const SampleFilter& filter, Samp
   __syncthreads();
   for (std::int64_t unit = row.warp; unit < row.units; unit += kSampleWarps) {
     row.for_columns(unit, [&](float x, std::int64_t id) {
-      const SampleKey key = sample_key(x, id);
+      const LogitKey key = logit_key(x, id);
       Mass mass = 0;
       if (key >> shift >> kSampleDigit != prefix || !is_candidate(filter, x, id, mass)) return;
       const auto bin = static_cast<int>(key >> shift) & (kSampleBins - 1);
@@ -88,9 +88,9 @@ __device__ void find_bin(const SampleRow& row, const SamplePrefix& prefix) {
 
 /// The smallest key of the fewest candidates, in descending order, that are enough by count or
 /// mass; the filter's own limit if all are not enough.
-__device__ SampleKey select_limit(const SampleRow& row, const SampleFilter& filter,
-                                  SamplePrefix prefix) {
-  SampleKey key = 0;
+__device__ LogitKey select_limit(const SampleRow& row, const SampleFilter& filter,
+                                 SamplePrefix prefix) {
+  LogitKey key = 0;
   for (int shift = 64 - kSampleDigit;; shift -= kSampleDigit) {
     fill_bins(row, filter, key, shift);
     row.cluster.sync();
@@ -98,7 +98,7 @@ __device__ SampleKey select_limit(const SampleRow& row, const SampleFilter& filt
     row.cluster.sync();  // all have read the bins, and this block's `found` is written
     const SampleBin found = row.shared->found;
     if (found.bin < 0) return filter.limit;
-    key = key << kSampleDigit | static_cast<SampleKey>(found.bin);
+    key = key << kSampleDigit | static_cast<LogitKey>(found.bin);
     prefix.count += found.count_before;
     prefix.mass += found.mass_before;
     if (found.count == 1 || shift == 0) return key << shift;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exec/cuda/kernels/log_sum_exp.cuh"
+#include "exec/cuda/kernels/logit_key.cuh"
 
 #include <cooperative_groups.h>
 
@@ -8,8 +9,6 @@ namespace parhelion::exec::cuda {
 
 /// A weight, or a sum of them, in units of 2^-44.
 using Mass = unsigned long long;
-/// A candidate's place: larger logits are larger keys, of equal ones lower ids.
-using SampleKey = unsigned long long;
 
 inline constexpr int kSampleBlocks = 8;  ///< blocks of one cluster, which share a row
 inline constexpr int kSampleThreads = 512;
@@ -37,24 +36,17 @@ struct SampleFilter {
   float max;
   float temperature;
   float min_p;
-  SampleKey limit = 0;  ///< the smallest key
+  LogitKey limit = 0;  ///< the smallest key
 
   __device__ float weight(float x) const { return expf(__fdiv_rn(x - max, temperature)); }
 };
-
-/// Descending order of logits, then ascending order of ids.
-__device__ __forceinline__ SampleKey sample_key(float x, std::int64_t id) {
-  const std::uint32_t bits = __float_as_uint(__fadd_rn(x, 0.0f));  // -0 and 0 are equal
-  const std::uint32_t ordered = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
-  return SampleKey{ordered} << 32 | (0xffffffffu - static_cast<std::uint32_t>(id));
-}
 
 /// The mass of a candidate, in units of 2^-44; false if x is none.
 __device__ __forceinline__ bool is_candidate(const SampleFilter& filter, float x, std::int64_t id,
                                              Mass& mass) {
   const float weight = filter.weight(x);
   mass = __float2ull_rn(weight * 0x1p44f);
-  return weight > 0.0f && weight >= filter.min_p && sample_key(x, id) >= filter.limit;
+  return weight > 0.0f && weight >= filter.min_p && logit_key(x, id) >= filter.limit;
 }
 
 __device__ __forceinline__ Mass warp_total(Mass x) {
