@@ -55,7 +55,8 @@ ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
 
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape) {
   return {.model = model.architecture,
-          .extend = model::build_extend(model, shape.kind, shape.page_tokens),
+          .extend = model::build_extend(model, shape.kind,
+                                        {.page_tokens = shape.page_tokens, .slots = shape.slots}),
           .catalogue = shape.catalogue,
           .vocabulary = model.vocabulary,
           .cache = {.page_tokens = shape.page_tokens, .context_tokens = shape.context_tokens},

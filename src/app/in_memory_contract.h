@@ -16,6 +16,7 @@ struct ServingShape {
   std::int64_t context_tokens = 0;  ///< the longest sequence
   std::vector<ir::Capacities> catalogue = {};
   std::int64_t page_tokens = kPageTokens;
+  std::int64_t slots = 1;  ///< sequences whose last drawn token the device keeps
 };
 
 /// One row of a catalogue for one sequence.

@@ -60,6 +60,7 @@ void write_tokens(exec::Plan& plan, const Shape& shape, std::int64_t vocabulary)
   const auto positions = exec::host_span<std::int32_t>(plan, "positions");
   const auto locations = exec::host_span<std::int64_t>(plan, "write_location");
   const auto limit = static_cast<std::uint64_t>(vocabulary);
+  std::ranges::fill(exec::host_span<std::int32_t>(plan, "token_source"), -1);
   std::size_t at = 0;
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     for (std::int64_t i = 0; i < shape.fresh; ++i, ++at) {
@@ -89,6 +90,7 @@ void write_rows(exec::Plan& plan, const Shape& shape) {
     }
   }
   std::ranges::fill(exec::host_span<std::int32_t>(plan, "target_ids"), -1);
+  std::ranges::fill(exec::host_span<std::int32_t>(plan, "draw_slot"), -1);
   std::ranges::fill(exec::host_span<float>(plan, "top_p"), 1.0f);
 }
 
@@ -188,7 +190,7 @@ std::vector<ServingTime> time_serving(const model::Model& model, const ServingBe
            shape.context, model.max_positions);
     pages = std::max(pages, 1 + shape.rows * shape.pages_per_row);
   }
-  const ir::Program extend = model::build_extend(model, bench.kind, kPageTokens);
+  const ir::Program extend = model::build_extend(model, bench.kind, {.page_tokens = kPageTokens});
   std::vector<std::unique_ptr<exec::Plan>> plans;
   plans.reserve(shapes.size());
   for (const Shape& shape : shapes) {

@@ -24,6 +24,7 @@ std::vector<Port> ports() {
     return Port{name, ir::Role::output, ir::TensorType(kind, {Symbol::logit_rows})};
   };
   return {input("token_ids", Kind::i32, {Symbol::tokens}),
+          input("token_source", Kind::i32, {Symbol::tokens}),
           input("positions", Kind::i32, {Symbol::tokens}),
           input("query_indptr", Kind::i32, {ir::Dim(Symbol::rows, 1, 1)}),
           input("kv_length", Kind::i32, {Symbol::rows}),
@@ -37,6 +38,7 @@ std::vector<Port> ports() {
           input("min_p", Kind::f32, {Symbol::logit_rows}),
           input("seed", Kind::u64, {Symbol::logit_rows}),
           input("draw_offset", Kind::u64, {Symbol::logit_rows}),
+          input("draw_slot", Kind::i32, {Symbol::logit_rows}),
           output("log_probability", Kind::f32),
           output("sampled_ids", Kind::i32),
           output("sampled_log_probability", Kind::f32)};
@@ -52,12 +54,31 @@ void check_port(const ir::Program& program, const Port& port, Problems& problems
                   ir::to_string(port.type));
 }
 
+/// The state that is no cache: the token that each slot drew last.
+constexpr std::string_view kDrawnTokens = "drawn_tokens";
+
+void check_drawn_tokens(const ir::Program& program, Problems& problems) {
+  const ir::BufferId id = ir::find_buffer(program, kDrawnTokens);
+  if (!problems.expect(id && program.at(id).role == ir::Role::state, "extend has no state '{}'",
+                       kDrawnTokens))
+    return;
+  const ir::TensorType& type = program.at(id).type;
+  const bool is_list = type.kind() == ir::Kind::i32 && type.rank() == 1 &&
+                       type.shape[0].is_number() && type.shape[0].base >= 1;
+  problems.expect(is_list, "extend: state '{}' is {}, expected i32[slots] with a slot or more",
+                  kDrawnTokens, ir::to_string(type));
+}
+
+bool is_cache(const ir::Buffer& buffer) {
+  return buffer.role == ir::Role::state && buffer.name != kDrawnTokens;
+}
+
 bool uses_pages(const ir::TensorType& type) {
   return std::ranges::any_of(type.shape,
                              [](const ir::Dim& dim) { return dim.symbol == ir::Symbol::pages; });
 }
 
-void check_state(const ir::Buffer& buffer, std::int64_t page_tokens, Problems& problems) {
+void check_cache(const ir::Buffer& buffer, std::int64_t page_tokens, Problems& problems) {
   const ir::Shape& shape = buffer.type.shape;
   const bool paged = shape.size() >= 2 && shape[0] == ir::Dim(ir::Symbol::pages) &&
                      shape[1] == ir::Dim(page_tokens);
@@ -67,7 +88,7 @@ void check_state(const ir::Buffer& buffer, std::int64_t page_tokens, Problems& p
 
 void check_buffers(const Contract& contract, Problems& problems) {
   for (const ir::Buffer& buffer : contract.extend.buffers) {
-    if (buffer.role == ir::Role::state) check_state(buffer, contract.cache.page_tokens, problems);
+    if (is_cache(buffer)) check_cache(buffer, contract.cache.page_tokens, problems);
     if (buffer.role != ir::Role::parameter) continue;
     problems.expect(std::ranges::all_of(buffer.type.shape, &ir::Dim::is_number),
                     "extend: parameter '{}' is {}, expected numbers", buffer.name,
@@ -85,7 +106,7 @@ void check_groups(const Contract& contract, Problems& problems) {
   if (contract.cache.groups.empty()) return;
   std::map<std::string_view, std::int64_t> uses;
   for (const ir::Buffer& buffer : contract.extend.buffers)
-    if (buffer.role == ir::Role::state) uses[buffer.name] = 0;
+    if (is_cache(buffer)) uses[buffer.name] = 0;
   for (const CacheGroup& group : contract.cache.groups) {
     problems.expect((group.scheme == CacheScheme::sliding_window) == (group.window_tokens > 0) &&
                         group.window_tokens >= 0,
@@ -93,7 +114,7 @@ void check_groups(const Contract& contract, Problems& problems) {
                     group.window_tokens);
     for (const std::string& buffer : group.buffers) {
       const auto at = uses.find(buffer);
-      if (problems.expect(at != uses.end(), "cache group names '{}', which is no state", buffer))
+      if (problems.expect(at != uses.end(), "cache group names '{}', which is no cache", buffer))
         ++at->second;
     }
   }
@@ -105,6 +126,7 @@ void check_groups(const Contract& contract, Problems& problems) {
 
 void check_program(const Contract& contract, Problems& problems) {
   for (const Port& port : ports()) check_port(contract.extend, port, problems);
+  check_drawn_tokens(contract.extend, problems);
   check_buffers(contract, problems);
   check_groups(contract, problems);
 }

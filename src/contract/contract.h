@@ -29,9 +29,10 @@ struct InstancePlan {
 
 /// All that a server needs to know of a model, usable without a file.
 ///
-/// `extend` has the inputs token_ids, positions, query_indptr, kv_length, page_table,
-/// write_location, logit_index, target_ids, temperature, top_k, top_p, min_p, seed, draw_offset and
-/// the outputs log_probability, sampled_ids, sampled_log_probability.
+/// `extend` has the inputs token_ids, token_source, positions, query_indptr, kv_length, page_table,
+/// write_location, logit_index, target_ids, temperature, top_k, top_p, min_p, seed, draw_offset,
+/// draw_slot, the outputs log_probability, sampled_ids, sampled_log_probability and the state
+/// drawn_tokens; every other state is a cache.
 struct Contract {
   std::string model;
   ir::Program extend;  ///< symbolic; each row of the catalogue is one instance of it

@@ -21,16 +21,58 @@ ir::ValueId selected_logits(ir::Builder& builder, const Backbone& backbone) {
   return builder.one(ir::MatMul{.transpose_b = true}, {hidden, backbone.head_weight});
 }
 
-void add_sampling(ir::Builder& builder, ir::ValueId logits) {
-  const std::vector<ir::ValueId> sampled =
-      builder.add(ir::Sample{}, {logits, logit_row_input(builder, "temperature", ir::Kind::f32),
-                                 logit_row_input(builder, "top_k", ir::Kind::i32),
-                                 logit_row_input(builder, "top_p", ir::Kind::f32),
-                                 logit_row_input(builder, "min_p", ir::Kind::f32),
-                                 logit_row_input(builder, "seed", ir::Kind::u64),
-                                 logit_row_input(builder, "draw_offset", ir::Kind::u64)});
+/// Ids and their log-probabilities.
+std::vector<ir::ValueId> add_sample(ir::Builder& builder, ir::ValueId logits) {
+  builder.set_label("sample");
+  return builder.add(ir::Sample{}, {logits, logit_row_input(builder, "temperature", ir::Kind::f32),
+                                    logit_row_input(builder, "top_k", ir::Kind::i32),
+                                    logit_row_input(builder, "top_p", ir::Kind::f32),
+                                    logit_row_input(builder, "min_p", ir::Kind::f32),
+                                    logit_row_input(builder, "seed", ir::Kind::u64),
+                                    logit_row_input(builder, "draw_offset", ir::Kind::u64)});
+}
+
+/// Draws from the logits as they are.
+ir::ValueId add_sampling(ir::Builder& builder, ir::ValueId logits) {
+  const std::vector<ir::ValueId> sampled = add_sample(builder, logits);
   builder.output("sampled_ids", sampled[0]);
   builder.output("sampled_log_probability", sampled[1]);
+  return sampled[0];
+}
+
+/// f32[logit_rows, vocabulary], as requests want them.
+ir::ValueId edited_logits(ir::Builder& builder, ir::ValueId logits) {
+  const std::int64_t words = ir::mask_words(ir::number(builder.type(logits).shape[1]));
+  const ir::Shape edits = {{ir::Symbol::logit_rows, kEditsPerLogitRow, kFreeEdits}};
+  builder.set_label("edit_logits");
+  return builder.one(
+      ir::EditLogits{},
+      {logits, builder.input("edit_indptr", {ir::Kind::i32, {{ir::Symbol::logit_rows, 1, 1}}}),
+       builder.input("edit_ids", {ir::Kind::i32, edits}),
+       builder.input("edit_bias", {ir::Kind::f32, edits}),
+       builder.input("edit_scale", {ir::Kind::f32, edits}),
+       builder.input("edit_subtract", {ir::Kind::f32, edits}),
+       builder.input("token_mask", {ir::Kind::i32, {ir::Symbol::logit_rows, words}})});
+}
+
+/// Draws from edited logits; what it tells of them is of the logits as they were.
+ir::ValueId add_edited_sampling(ir::Builder& builder, ir::ValueId logits) {
+  builder.set_label("top_log_probability");
+  const std::vector<ir::ValueId> top =
+      builder.add(ir::TopLogProbabilities{kTopLogProbabilities}, {logits});
+  builder.output("top_ids", top[0]);
+  builder.output("top_log_probability", top[1]);
+  const ir::ValueId ids = add_sample(builder, edited_logits(builder, logits))[0];
+  builder.output("sampled_ids", ids);
+  builder.output("sampled_log_probability", builder.one(ir::LogProbability{}, {logits, ids}));
+  return ids;
+}
+
+/// Remembers what was drawn, for tokens of later runs.
+void keep_tokens(ir::Builder& builder, ir::ValueId sampled, std::int64_t slots) {
+  const ir::ValueId slot = logit_row_input(builder, "draw_slot", ir::Kind::i32);
+  builder.set_label("keep_tokens");
+  builder.one(ir::KeepTokens{}, {sampled, slot, drawn_tokens(builder, slots)});
 }
 
 }  // namespace
@@ -59,11 +101,11 @@ TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout,
   return result;
 }
 
-ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_tokens) {
+ir::Program build_extend(const Model& model, ir::Kind kind, const ExtendShape& shape, Edits edits) {
   ir::Program program;
-  program.name = "extend";
+  program.name = edits == Edits::on ? "extend_edited" : "extend";
   ir::Builder builder(program);
-  PagedContext context(builder, page_tokens);
+  PagedContext context(builder, shape);
   const Backbone backbone = model.build(builder, kind, context);
 
   builder.set_label("lm_head");
@@ -71,9 +113,28 @@ ir::Program build_extend(const Model& model, ir::Kind kind, std::int64_t page_to
   builder.set_label("log_probability");
   const ir::ValueId targets = logit_row_input(builder, "target_ids", ir::Kind::i32);
   builder.output("log_probability", builder.one(ir::LogProbability{}, {logits, targets}));
-  builder.set_label("sample");
-  add_sampling(builder, logits);
+  const ir::ValueId sampled =
+      edits == Edits::on ? add_edited_sampling(builder, logits) : add_sampling(builder, logits);
+  keep_tokens(builder, sampled, shape.slots);
   if (model.lora) apply_lora(program, *model.lora, Dropout::off);
+  return program;
+}
+
+ir::Program build_copy_pages(const Model& model, ir::Kind kind, std::int64_t page_tokens,
+                             std::int64_t lanes) {
+  const ir::Program extend = build_extend(model, kind, {.page_tokens = page_tokens});
+  ir::Program program;
+  program.name = "copy_pages";
+  ir::Builder builder(program);
+  const ir::ValueId source = builder.input("source_page", {ir::Kind::i32, {lanes}});
+  const ir::ValueId destination = builder.input("destination_page", {ir::Kind::i32, {lanes}});
+  for (const ir::OpNode& node : extend.ops) {
+    if (!std::holds_alternative<ir::PageWrite>(node.op)) continue;
+    const ir::Buffer& cache = extend.at(extend.at(node.outputs[0]).buffer);
+    builder.set_layer(node.layer);
+    builder.set_label(cache.name);
+    builder.one(ir::CopyPages{}, {source, destination, builder.state(cache.name, cache.type)});
+  }
   return program;
 }
 

@@ -16,6 +16,7 @@ std::span<T> idle_input(exec::Plan& plan, std::string_view name, T idle) {
 
 void write_tokens(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens) {
   const auto ids = idle_input<std::int32_t>(plan, "token_ids", 0);
+  idle_input<std::int32_t>(plan, "token_source", -1);
   const auto positions = idle_input<std::int32_t>(plan, "positions", 0);
   const auto locations = idle_input<std::int64_t>(plan, "write_location", -1);
   std::size_t at = 0;
@@ -55,6 +56,7 @@ void write_queries(exec::Plan& plan, std::span<const StepRow> rows) {
   const auto min_p = idle_input<float>(plan, "min_p", 0);
   const auto seed = idle_input<std::uint64_t>(plan, "seed", 0);
   const auto offset = idle_input<std::uint64_t>(plan, "draw_offset", 0);
+  idle_input<std::int32_t>(plan, "draw_slot", -1);
   std::size_t at = 0;
   std::int64_t first_token = 0;
   for (const StepRow& row : rows) {

@@ -56,6 +56,19 @@ TEST(Contract, AStateThatDoesNotConsistOfPagesIsRefused) {
                                              "1, 4], expected [pages, 8, ...]")));
 }
 
+TEST(Contract, DrawnTokensAreAListOfIds) {
+  Contract contract = small_contract();
+  contract.extend = {};
+  contract.extend.name = "extend";
+  ir::Builder builder(contract.extend);
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("contract: extend has no state 'drawn_tokens'")));
+  builder.state("drawn_tokens", {ir::Kind::i32, {ir::Symbol::rows}});
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("contract: extend: state 'drawn_tokens' is i32[rows], "
+                                             "expected i32[slots] with a slot or more")));
+}
+
 TEST(Contract, AStateOutsideEveryCacheGroupIsRefused) {
   Contract contract = full_contract();
   contract.cache.groups[1].buffers.pop_back();

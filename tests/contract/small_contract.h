@@ -86,8 +86,12 @@ inline ir::Program small_extend() {
   ir::Builder builder(program);
   const ir::ValueId table =
       builder.parameter("embedding", {ir::Kind::f32, {kSmallVocabulary, kSmallWidth}});
-  ir::ValueId x = builder.one(
-      ir::Embedding{}, {builder.input("token_ids", {ir::Kind::i32, {ir::Symbol::tokens}}), table});
+  const ir::TensorType tokens(ir::Kind::i32, {ir::Symbol::tokens});
+  const ir::TensorType slots(ir::Kind::i32, {4});
+  const ir::ValueId fed = builder.one(
+      ir::FeedTokens{}, {builder.input("token_ids", tokens), builder.input("token_source", tokens),
+                         builder.state("drawn_tokens", slots)});
+  ir::ValueId x = builder.one(ir::Embedding{}, {fed, table});
   for (std::int64_t i = 0; i < 2; ++i) {
     SmallLayer layer(builder, i);
     x = layer.feed(layer.attend(x));
@@ -107,6 +111,8 @@ inline ir::Program small_extend() {
        small_query(builder, "draw_offset", ir::Kind::u64)});
   builder.output("sampled_ids", sampled[0]);
   builder.output("sampled_log_probability", sampled[1]);
+  builder.one(ir::KeepTokens{}, {sampled[0], small_query(builder, "draw_slot", ir::Kind::i32),
+                                 builder.state("drawn_tokens", slots)});
   return program;
 }
 

@@ -47,7 +47,18 @@ TEST(ProgramText, OfTrainingALlamaStays) {
 }
 
 TEST(ProgramText, OfExtendingAQwen3Stays) {
-  expect_golden_text("qwen3_extend", build_extend(one_layer_model(1e-6), ir::Kind::bf16, 16));
+  expect_golden_text("qwen3_extend", build_extend(one_layer_model(1e-6), ir::Kind::bf16,
+                                                  {.page_tokens = 16, .slots = 4}));
+}
+
+TEST(ProgramText, OfExtendingAQwen3WithEditsStays) {
+  expect_golden_text("qwen3_extend_edited",
+                     build_extend(one_layer_model(1e-6), ir::Kind::bf16,
+                                  {.page_tokens = 16, .slots = 4}, Edits::on));
+}
+
+TEST(ProgramText, OfCopyingPagesStays) {
+  expect_golden_text("copy_pages", build_copy_pages(one_layer_model(1e-6), ir::Kind::bf16, 16, 8));
 }
 
 class VerifiedProgram : public testing::TestWithParam<std::string_view> {
@@ -79,9 +90,13 @@ TEST_P(VerifiedProgram, TrainsWithGradients) {
 
 TEST_P(VerifiedProgram, Extends) {
   for (const ir::Kind kind : {ir::Kind::f32, ir::Kind::bf16}) {
-    const ir::Program extend = build_extend(model_, kind, 16);
-    EXPECT_NO_THROW(ir::verify(extend));
-    EXPECT_NO_THROW(ir::lower(extend, capacities_));
+    for (const ir::Program& program :
+         {build_extend(model_, kind, {.page_tokens = 16}),
+          build_extend(model_, kind, {.page_tokens = 16, .slots = 4}, Edits::on),
+          build_copy_pages(model_, kind, 16, 8)}) {
+      EXPECT_NO_THROW(ir::verify(program));
+      EXPECT_NO_THROW(ir::lower(program, capacities_));
+    }
   }
 }
 

@@ -101,27 +101,58 @@ TEST(TrainProgram, GivesEmbeddingLayersAndHeadTheirPlaces) {
 }
 
 TEST(ExtendProgram, HasTheBuffersThatEnginesBind) {
-  const ir::Program program = build_extend(tiny_model(tiny_decoder()), ir::Kind::f32, 16);
-  EXPECT_THAT(names_of(program, ir::Role::input),
-              ElementsAre("token_ids", "positions", "query_indptr", "kv_length", "page_table",
-                          "write_location", "logit_index", "target_ids", "temperature", "top_k",
-                          "top_p", "min_p", "seed", "draw_offset"));
+  const ir::Program program =
+      build_extend(tiny_model(tiny_decoder()), ir::Kind::f32, {.page_tokens = 16});
+  EXPECT_THAT(
+      names_of(program, ir::Role::input),
+      ElementsAre("token_ids", "token_source", "positions", "query_indptr", "kv_length",
+                  "page_table", "write_location", "logit_index", "target_ids", "temperature",
+                  "top_k", "top_p", "min_p", "seed", "draw_offset", "draw_slot"));
   EXPECT_THAT(names_of(program, ir::Role::output),
               ElementsAre("log_probability", "sampled_ids", "sampled_log_probability"));
   EXPECT_THAT(names_of(program, ir::Role::state),
-              ElementsAre("cache.layers.0.key", "cache.layers.0.value", "cache.layers.1.key",
-                          "cache.layers.1.value"));
+              ElementsAre("drawn_tokens", "cache.layers.0.key", "cache.layers.0.value",
+                          "cache.layers.1.key", "cache.layers.1.value"));
 }
 
 TEST(ExtendProgram, KeepsPagesInTheKindOfItsActivations) {
-  const ir::Program program = build_extend(tiny_model(tiny_decoder()), ir::Kind::bf16, 16);
+  const ir::Program program =
+      build_extend(tiny_model(tiny_decoder()), ir::Kind::bf16, {.page_tokens = 16});
   EXPECT_EQ(buffer_of(program, "cache.layers.1.value").type,
             ir::TensorType(ir::Kind::bf16, {ir::Symbol::pages, 16, 2, 16}));
 }
 
+TEST(ExtendProgram, WithEditsHasWhatTheyReadAndTell) {
+  const ir::Program program =
+      build_extend(tiny_model(tiny_decoder()), ir::Kind::f32, {.page_tokens = 16}, Edits::on);
+  EXPECT_EQ(program.name, "extend_edited");
+  const auto inputs = names_of(program, ir::Role::input);
+  EXPECT_THAT(inputs, testing::IsSupersetOf({"edit_indptr", "edit_ids", "edit_bias", "edit_scale",
+                                             "edit_subtract", "token_mask", "draw_slot"}));
+  EXPECT_THAT(
+      names_of(program, ir::Role::output),
+      testing::UnorderedElementsAre("log_probability", "sampled_ids", "sampled_log_probability",
+                                    "top_ids", "top_log_probability"));
+  EXPECT_EQ(ir::to_string(buffer_of(program, "edit_ids").type), "i32[512*logit_rows+4096]");
+  EXPECT_EQ(ir::to_string(buffer_of(program, "token_mask").type), "i32[logit_rows, 5]");
+  EXPECT_EQ(ir::to_string(buffer_of(program, "top_ids").type), "i32[logit_rows, 20]");
+}
+
+TEST(CopyPagesProgram, HasTheCachesOfTheExtendProgram) {
+  const Model model = tiny_model(tiny_decoder());
+  const ir::Program extend = build_extend(model, ir::Kind::bf16, {.page_tokens = 16});
+  const ir::Program program = build_copy_pages(model, ir::Kind::bf16, 16, 8);
+  EXPECT_THAT(names_of(program, ir::Role::input), ElementsAre("source_page", "destination_page"));
+  std::vector<std::string> caches = names_of(extend, ir::Role::state);
+  std::erase(caches, "drawn_tokens");
+  EXPECT_EQ(names_of(program, ir::Role::state), caches);
+  for (const std::string& name : caches)
+    EXPECT_EQ(buffer_of(program, name).type, buffer_of(extend, name).type);
+}
+
 TEST(ExtendProgram, SharesEveryParameterWithTraining) {
   const Model model = tiny_model(tiny_decoder());
-  EXPECT_EQ(names_of(build_extend(model, ir::Kind::f32, 16), ir::Role::parameter),
+  EXPECT_EQ(names_of(build_extend(model, ir::Kind::f32, {.page_tokens = 16}), ir::Role::parameter),
             names_of(build_train(model, ir::Kind::f32).program, ir::Role::parameter));
 }
 

@@ -14,12 +14,13 @@ class InputsOnly final : public exec::Plan {
  public:
   InputsOnly(std::int64_t tokens, std::int64_t rows, std::int64_t pages_per_row,
              std::int64_t logit_rows) {
-    for (const char* name : {"token_ids", "positions"}) add(name, 4 * tokens);
+    for (const char* name : {"token_ids", "token_source", "positions"}) add(name, 4 * tokens);
     add("write_location", 8 * tokens);
     add("query_indptr", 4 * (rows + 1));
     add("kv_length", 4 * rows);
     add("page_table", 4 * rows * pages_per_row);
-    for (const char* name : {"logit_index", "target_ids", "temperature", "top_k", "top_p", "min_p"})
+    for (const char* name :
+         {"logit_index", "target_ids", "temperature", "top_k", "top_p", "min_p", "draw_slot"})
       add(name, 4 * logit_rows);
     for (const char* name : {"seed", "draw_offset"}) add(name, 8 * logit_rows);
   }
@@ -65,6 +66,7 @@ TEST(StepInputs, PacksRowsAndFillsIdleLanes) {
       {.tokens = tokens_1, .position = 0, .pages = pages_1, .queries = query_1}};
   write_inputs(plan, rows, 4);
   EXPECT_EQ(plan.values<std::int32_t>("token_ids"), (Ids{11, 12, 13, 21, 0, 0}));
+  EXPECT_EQ(plan.values<std::int32_t>("token_source"), Ids(6, -1));
   EXPECT_EQ(plan.values<std::int32_t>("positions"), (Ids{3, 4, 5, 0, 0, 0}));
   EXPECT_EQ(plan.values<std::int64_t>("write_location"),
             (std::vector<std::int64_t>{23, 8, 9, 28, -1, -1}));
@@ -77,6 +79,7 @@ TEST(StepInputs, PacksRowsAndFillsIdleLanes) {
   EXPECT_EQ(plan.values<float>("top_p"), (std::vector<float>{1, 1, 1}));
   EXPECT_EQ(plan.values<std::uint64_t>("seed"), (std::vector<std::uint64_t>{4, 0, 0}));
   EXPECT_EQ(plan.values<std::uint64_t>("draw_offset"), (std::vector<std::uint64_t>{6, 1, 0}));
+  EXPECT_EQ(plan.values<std::int32_t>("draw_slot"), Ids(3, -1));
 }
 
 }  // namespace

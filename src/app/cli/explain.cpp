@@ -44,7 +44,8 @@ ExplainedModel open_explained(const RunOptions& run) {
 }
 
 ir::Program entry_program(const ExplainOptions& options, const ExplainedModel& opened) {
-  if (options.entry == "extend") return model::build_extend(opened.model, opened.kind, kPageTokens);
+  if (options.entry == "extend")
+    return model::build_extend(opened.model, opened.kind, {.page_tokens = kPageTokens});
   model::TrainProgram train = model::build_train(opened.model, opened.kind);
   if (options.entry == "gradients") ir::differentiate(train.program, train.total_loss);
   return std::move(train.program);

@@ -3,6 +3,18 @@
 #include <fmt/format.h>
 
 namespace parhelion::model {
+namespace {
+
+/// Each token's id, given or kept.
+ir::ValueId fed_tokens(ir::Builder& builder, std::int64_t slots) {
+  const ir::TensorType type(ir::Kind::i32, {ir::Symbol::tokens});
+  const ir::ValueId ids = builder.input("token_ids", type);
+  const ir::ValueId source = builder.input("token_source", type);
+  builder.set_label("feed_tokens");
+  return builder.one(ir::FeedTokens{}, {ids, source, drawn_tokens(builder, slots)});
+}
+
+}  // namespace
 
 PackedContext::PackedContext(ir::Builder& builder, std::int64_t longest_document)
     : token_ids_(builder.input("token_ids", {ir::Kind::i32, {ir::Symbol::tokens}})),
@@ -20,9 +32,9 @@ ir::ValueId PackedContext::attend(const Scope& scope, std::int64_t, const Heads&
       .front();
 }
 
-PagedContext::PagedContext(ir::Builder& builder, std::int64_t page_tokens)
-    : page_tokens_(page_tokens),
-      token_ids_(builder.input("token_ids", {ir::Kind::i32, {ir::Symbol::tokens}})),
+PagedContext::PagedContext(ir::Builder& builder, const ExtendShape& shape)
+    : page_tokens_(shape.page_tokens),
+      token_ids_(fed_tokens(builder, shape.slots)),
       positions_(builder.input("positions", {ir::Kind::i32, {ir::Symbol::tokens}})),
       query_indptr_(builder.input("query_indptr", {ir::Kind::i32, {{ir::Symbol::rows, 1, 1}}})),
       kv_length_(builder.input("kv_length", {ir::Kind::i32, {ir::Symbol::rows}})),
@@ -43,6 +55,10 @@ ir::ValueId PagedContext::write(const Scope& scope, std::string_view pages, ir::
   const ir::ValueId before = scope.builder.state(
       pages, {type.kind(), {ir::Symbol::pages, page_tokens_, type.shape[1], type.shape[2]}});
   return add(scope, ir::PageWrite{}, {x, write_location_, before});
+}
+
+ir::ValueId drawn_tokens(ir::Builder& builder, std::int64_t slots) {
+  return builder.state("drawn_tokens", {ir::Kind::i32, {slots}});
 }
 
 }  // namespace parhelion::model

@@ -47,14 +47,22 @@ class PackedContext : public Context {
   std::int64_t longest_document_;
 };
 
+/// What the buffers of serving programs are sized by, besides their capacities.
+struct ExtendShape {
+  std::int64_t page_tokens = 0;
+  std::int64_t slots = 1;  ///< sequences whose last drawn token is kept
+};
+
 /// Serving: new tokens of several rows, whose keys and values live in pages of the states
-/// `cache.layers.<layer>.key` and `.value` [pages, page_tokens, kv_heads, head_dim].
+/// `cache.layers.<layer>.key` and `.value` [pages, page_tokens, kv_heads, head_dim]. A token is the
+/// one given, or the one that an earlier run kept in the state `drawn_tokens` i32[slots].
 ///
-/// Declares the inputs `token_ids`, `positions` i32[tokens], `query_indptr` i32[rows + 1],
-/// `kv_length` i32[rows], `page_table` i32[rows, pages_per_row], `write_location` i64[tokens].
+/// Declares the inputs `token_ids`, `token_source`, `positions` i32[tokens], `query_indptr`
+/// i32[rows + 1], `kv_length` i32[rows], `page_table` i32[rows, pages_per_row], `write_location`
+/// i64[tokens].
 class PagedContext : public Context {
  public:
-  PagedContext(ir::Builder& builder, std::int64_t page_tokens);
+  PagedContext(ir::Builder& builder, const ExtendShape& shape);
 
   ir::ValueId token_ids() const override { return token_ids_; }
   ir::ValueId positions() const override { return positions_; }
@@ -72,5 +80,8 @@ class PagedContext : public Context {
   ir::ValueId page_table_;
   ir::ValueId write_location_;
 };
+
+/// The newest content of the state `drawn_tokens`.
+ir::ValueId drawn_tokens(ir::Builder& builder, std::int64_t slots);
 
 }  // namespace parhelion::model

@@ -126,7 +126,7 @@ TEST(WithLora, PutsTheSameAdaptersIntoTrainAndExtendAndAdaptsNoHead) {
   const Model model = with_lora(golden_model(), {}, [](std::string_view) { return true; });
   const auto in_train = adapter_names(build_train(model, ir::Kind::f32, Dropout::on).program);
   EXPECT_EQ(in_train.size(), 28u);
-  const ir::Program extend = build_extend(model, ir::Kind::f32, 16);
+  const ir::Program extend = build_extend(model, ir::Kind::f32, {.page_tokens = 16});
   ir::verify(extend);
   EXPECT_EQ(adapter_names(extend), in_train);
 }
