@@ -4,10 +4,10 @@
 #   bench/device.sh bundle           builds, and gathers programs with the libraries they need in build/device
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
-# Parts: check (conformance), job (a small job, and its bits through every path), large-job (one of 0.6B parameters, and
-# its checkpoints), attention, resident (a decode step as one kernel), train, decode, levels (what exact and invariant cost
-# by family), explain (kernels against the roofline), peer-train, peer-decode. A machine with every package of the README
-# needs no bundle from elsewhere: `bundle`, then `run`.
+# Parts: check (conformance), sanitize (memcheck, racecheck and initcheck over small cases), job (a small job, and its bits
+# through every path), large-job (one of 0.6B parameters, and its checkpoints), attention, resident (a decode step as one
+# kernel), train, decode, levels (what exact and invariant cost by family), explain (kernels against the roofline),
+# peer-train, peer-decode. A machine with every package of the README needs no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
@@ -41,6 +41,25 @@ cudnn_folder() {
 step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; "$@"; }
 
 run_check() { step "$bundle/exec_gpu_test" --gtest_brief=1; }
+# Small cases that together launch most of our kernels. racecheck and initcheck look at these alone; memcheck also at what
+# libraries do with the memory that they are given.
+sanitize() {  # sanitize TOOL FILTER OPTION...
+  local tool=$1 filter=$2
+  shift 2
+  PATH="$PATH:/usr/local/cuda/bin" timeout 150 compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$@" \
+    "$bundle/exec_gpu_test" --gtest_brief=1 --gtest_filter="$filter"
+}
+run_sanitize() {
+  local reference=Families/CudaConformance.AgreesWithTheFloat64Reference
+  local programs=CudaNan.InWeightsGivesNanLogits:CudaNan.InWeightsGivesANanLossAndNanGradients
+  local fusions=CudaFusions.KeepAGradientThatOthersReadToo:CudaFusions.KeepATurnedGradientThatOthersReadToo:CudaFusions.KeepAKeyThatOthersReadToo
+  local rows="$reference/norm:$reference/sample:$reference/update:$reference/reduce"
+  local status=0
+  step sanitize memcheck "$programs:$fusions:$rows:$reference/gather:$reference/elementwise" || status=1
+  step sanitize racecheck "$programs:$fusions:$reference/sample" --kernel-name kns=parhelion || status=1
+  step sanitize initcheck "$programs:$fusions:$reference/sample" --kernel-name kns=parhelion || status=1
+  return "$status"
+}
 run_attention() { step "$bundle/bench_gpu_attention"; }
 run_resident() { step "$bundle/bench_gpu_resident"; }
 run_train() {
@@ -78,7 +97,7 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check job large-job attention resident train decode levels explain peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check sanitize job large-job attention resident train decode levels explain peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 
