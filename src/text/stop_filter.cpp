@@ -63,7 +63,10 @@ std::string StopFilter::end_with(std::string shown, std::size_t pattern) {
   return shown;
 }
 
-std::string StopFilter::flush() { return std::exchange(held_, {}); }
+std::string StopFilter::flush() {
+  std::fill(lengths_.begin(), lengths_.end(), 0);
+  return std::exchange(held_, {});
+}
 
 const std::string* StopFilter::matched() const {
   return matched_ == nullptr ? nullptr : &matched_->text;

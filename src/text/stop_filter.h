@@ -22,7 +22,7 @@ class StopFilter {
   /// What of the text so far can be shown now; nothing more once a stop string has come.
   std::string push(std::string_view text);
 
-  /// What was held back, at the end of a text that no stop string ended.
+  /// What was held back, at the end of a text that no stop string ended. Another text may follow.
   std::string flush();
 
   /// The stop string that has come, or null.

@@ -78,6 +78,14 @@ TEST(StopFilter, ReleasesWhatItHeldAtTheEnd) {
   EXPECT_THAT(released(StopFilter({"abab"}), {"aba"}), ElementsAre("", "aba"));
 }
 
+TEST(StopFilter, BeginsAnewBehindAFlush) {
+  StopFilter filter({"END"});
+  EXPECT_EQ(filter.push("aEN"), "a");
+  EXPECT_EQ(filter.flush(), "EN");
+  EXPECT_EQ(filter.push("D."), "D.");
+  EXPECT_EQ(filter.matched(), nullptr);
+}
+
 TEST(StopFilter, RefusesAnEmptyStopString) {
   EXPECT_THAT(
       [] {
