@@ -36,6 +36,7 @@ class TokenGrammar {
   TokenGrammar(Grammar grammar, std::shared_ptr<const TokenTable> table,
                std::int64_t mask_bytes = std::int64_t{64} << 20);
 
+  const Grammar& grammar() const { return grammar_; }
   const Automaton& automaton() const { return grammar_.automaton(); }
   const TokenTable& table() const { return *table_; }
   std::shared_ptr<const StateMask> mask_of(StateIndex state) const;
