@@ -61,6 +61,7 @@ ToolFormat channels_format() {
           .dropped = {"<|start|>assistant", "<|channel|>final<|message|>",
                       "<|channel|>commentary<|message|>", "<|end|>", "<|return|>"},
           .name_end = "<|message|>",
+          .written_name_end = " <|constrain|>json<|message|>",
           .tokens = {"<|channel|>", "<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>",
                      "<|constrain|>"}};
 }
@@ -107,6 +108,7 @@ ToolFormat call_argument_format() {
           .section_closes = {"<|tool_calls_section_end|>"},
           .name_prefix = "functions.",
           .name_end = "<|tool_call_argument_begin|>",
+          .written_name_end = ":0<|tool_call_argument_begin|>",
           .tokens = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>",
                      "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>"}};
 }
@@ -191,6 +193,7 @@ ToolFormat tool_call_format() {
   return {.kind = ToolCallKind::json_object,
           .opens = {"<tool_call>"},
           .close = "</tool_call>",
+          .spacing = "\n",
           .tokens = {"<tool_call>", "</tool_call>"}};
 }
 

@@ -48,6 +48,10 @@ struct ToolFormat {
   std::string value_close = {};
   std::string string_sign = {};  ///< between key and key_end: the value is a string
   bool trims_newlines = false;   ///< parameters: a newline at each end of a value is no part of it
+  /// How a call is written that a model is held to: between markers and object; behind a name, if
+  /// that is more than name_end.
+  std::string spacing = {};
+  std::string written_name_end = {};
   std::vector<std::string> tokens = {};  ///< the parts of the markers that may be tokens
 
   bool operator==(const ToolFormat&) const = default;
