@@ -13,7 +13,7 @@ namespace {
 
 /// Sizes below this add up within 64 bits.
 constexpr std::int64_t kMostArenaBytes = std::int64_t{1} << 48;
-/// Ops of all instances together: bounds how long checks take.
+/// Ops of all instances of an entry together: bounds how long checks take.
 constexpr std::int64_t kMostInstanceOps = 1 << 22;
 
 /// Does `check`. Whatever a file makes it refuse is the file's fault.
@@ -48,9 +48,9 @@ void check_arenas(const ir::MemoryPlan& plan) {
   }
 }
 
-void check_instance(const Contract& contract, std::size_t index) {
-  const InstancePlan& plan = contract.plans[index];
-  const ir::Program instance = ir::instantiate(contract.extend, plan_capacities(contract, index));
+void check_instance(const ir::Program& program, const ir::Capacities& capacities,
+                    const InstancePlan& plan) {
+  const ir::Program instance = ir::instantiate(program, capacities);
   ir::verify(instance);
   check_sizes(instance);
   check_arenas(plan.memory);
@@ -60,16 +60,17 @@ void check_instance(const Contract& contract, std::size_t index) {
          instance.ops.size());
 }
 
-void check_instances(const Contract& contract) {
-  ensure(contract.plans.size() == contract.catalogue.size(), ErrorKind::corrupt,
-         "CORE_CONTRACT_INVALID: has {} memory plans, expected one for each of {} instances",
-         contract.plans.size(), contract.catalogue.size());
-  const std::int64_t ops = std::ssize(contract.extend.ops) * std::ssize(contract.catalogue);
+void check_entry(const EntryView& entry) {
+  ensure(entry.plans->size() == entry.instances.size(), ErrorKind::corrupt,
+         "CORE_CONTRACT_INVALID: {} has {} memory plans, expected one for each of {} instances",
+         entry.name, entry.plans->size(), entry.instances.size());
+  const std::int64_t ops = std::ssize(entry.program->ops) * std::ssize(entry.instances);
   ensure(ops <= kMostInstanceOps, ErrorKind::corrupt,
-         "CORE_CONTRACT_INVALID: instances have {} ops together, expected at most {}", ops,
-         kMostInstanceOps);
-  for (std::size_t i = 0; i < contract.catalogue.size(); ++i)
-    check_of_file(fmt::format("instance {}: ", i + 1), [&] { check_instance(contract, i); });
+         "CORE_CONTRACT_INVALID: instances of {} have {} ops together, expected at most {}",
+         entry.name, ops, kMostInstanceOps);
+  for (std::size_t i = 0; i < entry.instances.size(); ++i)
+    check_of_file(fmt::format("{}, instance {}: ", entry.name, i + 1),
+                  [&] { check_instance(*entry.program, entry.instances[i], (*entry.plans)[i]); });
 }
 
 void check_weight(const WeightPlace& weight, const ir::Buffer& parameter,
@@ -130,7 +131,7 @@ void check_weights(const EncodedContract& encoded, std::int64_t weights_bytes) {
 
 void check_encoded(const EncodedContract& encoded, std::int64_t weights_bytes) {
   check_of_file("", [&] { validate(encoded.contract); });
-  check_instances(encoded.contract);
+  for (const EntryView& entry : entries(encoded.contract)) check_entry(entry);
   check_weights(encoded, weights_bytes);
 }
 

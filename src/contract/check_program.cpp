@@ -14,7 +14,7 @@ struct Port {
   ir::TensorType type;
 };
 
-std::vector<Port> ports() {
+std::vector<Port> extend_ports() {
   using ir::Kind;
   using ir::Symbol;
   const auto input = [](std::string_view name, Kind kind, ir::Shape shape) {
@@ -44,14 +44,44 @@ std::vector<Port> ports() {
           output("sampled_log_probability", Kind::f32)};
 }
 
-void check_port(const ir::Program& program, const Port& port, Problems& problems) {
-  const ir::BufferId buffer = ir::find_buffer(program, port.name);
-  if (!problems.expect(buffer && program.at(buffer).role == port.role, "extend has no {} '{}'",
-                       ir::name(port.role), port.name))
+/// What `edited` has besides; `edits` is the type of edit_ids.
+std::vector<Port> edit_ports(const Contract& contract, const ir::TensorType& edits) {
+  using ir::Kind;
+  using ir::Symbol;
+  const auto input = [](std::string_view name, Kind kind, ir::Shape shape) {
+    return Port{name, ir::Role::input, ir::TensorType(kind, std::move(shape))};
+  };
+  const std::int64_t words = (contract.vocabulary + 31) / 32;
+  return {input("edit_indptr", Kind::i32, {ir::Dim(Symbol::logit_rows, 1, 1)}),
+          input("edit_ids", Kind::i32, edits.shape),
+          input("edit_bias", Kind::f32, edits.shape),
+          input("edit_scale", Kind::f32, edits.shape),
+          input("edit_subtract", Kind::f32, edits.shape),
+          input("token_mask", Kind::i32, {Symbol::logit_rows, words}),
+          {"top_ids", ir::Role::output, {Kind::i32, {Symbol::logit_rows, kTopTokens}}},
+          {"top_log_probability", ir::Role::output, {Kind::f32, {Symbol::logit_rows, kTopTokens}}}};
+}
+
+/// A program of a contract under its name in messages.
+struct NamedProgram {
+  std::string_view name;
+  const ir::Program& program;
+};
+
+/// The type of a buffer, or one that no port has.
+ir::TensorType type_of(const ir::Program& program, std::string_view name) {
+  const ir::BufferId buffer = ir::find_buffer(program, name);
+  return buffer ? program.at(buffer).type : ir::TensorType(ir::Kind::f64, {});
+}
+
+void check_port(const NamedProgram& entry, const Port& port, Problems& problems) {
+  const ir::BufferId buffer = ir::find_buffer(entry.program, port.name);
+  const bool there = buffer && entry.program.at(buffer).role == port.role;
+  if (!problems.expect(there, "{} has no {} '{}'", entry.name, ir::name(port.role), port.name))
     return;
-  problems.expect(program.at(buffer).type == port.type, "extend: {} '{}' is {}, expected {}",
-                  ir::name(port.role), port.name, ir::to_string(program.at(buffer).type),
-                  ir::to_string(port.type));
+  const ir::TensorType& type = entry.program.at(buffer).type;
+  problems.expect(type == port.type, "{}: {} '{}' is {}, expected {}", entry.name,
+                  ir::name(port.role), port.name, ir::to_string(type), ir::to_string(port.type));
 }
 
 /// The state that is no cache: the token that each slot drew last.
@@ -94,12 +124,51 @@ void check_buffers(const Contract& contract, Problems& problems) {
                     "extend: parameter '{}' is {}, expected numbers", buffer.name,
                     ir::to_string(buffer.type));
   }
-  for (std::size_t i = 0; i < contract.extend.values.size(); ++i) {
-    const ir::Value& value = contract.extend.values[i];
+}
+
+/// Nothing but states grows with pages.
+void check_values(const NamedProgram& entry, Problems& problems) {
+  for (std::size_t i = 0; i < entry.program.values.size(); ++i) {
+    const ir::Value& value = entry.program.values[i];
     problems.expect(value.buffer || !uses_pages(value.type),
-                    "extend: value {} is {}, expected no pages outside states", i + 1,
+                    "{}: value {} is {}, expected no pages outside states", entry.name, i + 1,
                     ir::to_string(value.type));
   }
+}
+
+/// Parameters, states and constants of another entry are those of extend.
+void check_shared(const NamedProgram& entry, const ir::Program& extend, Problems& problems) {
+  for (const ir::Buffer& buffer : entry.program.buffers) {
+    if (buffer.role == ir::Role::input || buffer.role == ir::Role::output) continue;
+    const ir::BufferId id = ir::find_buffer(extend, buffer.name);
+    problems.expect(id && extend.at(id) == buffer, "{}: {} '{}' is not that of extend", entry.name,
+                    ir::name(buffer.role), buffer.name);
+  }
+}
+
+void check_edited(const Contract& contract, Problems& problems) {
+  if (contract.edited.ops.empty()) return;
+  const NamedProgram entry{"edited", contract.edited};
+  const ir::TensorType edits = type_of(contract.edited, "edit_ids");
+  problems.expect(edits.rank() == 1, "edited: input 'edit_ids' is {}, expected i32[edits]",
+                  ir::to_string(edits));
+  for (const Port& port : extend_ports()) check_port(entry, port, problems);
+  for (const Port& port : edit_ports(contract, edits)) check_port(entry, port, problems);
+  check_shared(entry, contract.extend, problems);
+  check_values(entry, problems);
+}
+
+void check_copy_pages(const Contract& contract, Problems& problems) {
+  if (contract.copy_pages.ops.empty()) return;
+  const NamedProgram entry{"copy_pages", contract.copy_pages};
+  const ir::TensorType lanes = type_of(contract.copy_pages, "source_page");
+  problems.expect(lanes.rank() == 1 && lanes.shape[0].is_number() && lanes.shape[0].base >= 1,
+                  "copy_pages: input 'source_page' is {}, expected i32[lanes] with a lane or more",
+                  ir::to_string(lanes));
+  for (const char* name : {"source_page", "destination_page"})
+    check_port(entry, {name, ir::Role::input, {ir::Kind::i32, lanes.shape}}, problems);
+  check_shared(entry, contract.extend, problems);
+  check_values(entry, problems);
 }
 
 void check_groups(const Contract& contract, Problems& problems) {
@@ -125,10 +194,14 @@ void check_groups(const Contract& contract, Problems& problems) {
 }  // namespace
 
 void check_program(const Contract& contract, Problems& problems) {
-  for (const Port& port : ports()) check_port(contract.extend, port, problems);
+  const NamedProgram extend{"extend", contract.extend};
+  for (const Port& port : extend_ports()) check_port(extend, port, problems);
   check_drawn_tokens(contract.extend, problems);
   check_buffers(contract, problems);
+  check_values(extend, problems);
   check_groups(contract, problems);
+  check_edited(contract, problems);
+  check_copy_pages(contract, problems);
 }
 
 }  // namespace parhelion::contract

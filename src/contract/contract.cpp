@@ -54,9 +54,9 @@ void check_sampling(const SamplingPolicy& policy, Problems& problems) {
                   policy.max_tokens);
 }
 
-void check_catalogue(const Contract& contract, Problems& problems) {
-  problems.expect(!contract.catalogue.empty(), "catalogue is empty, expected one instance");
-  for (const ir::Capacities& instance : contract.catalogue) {
+void check_catalogue(std::string_view name, const std::vector<ir::Capacities>& catalogue,
+                     const std::vector<InstancePlan>& plans, Problems& problems) {
+  for (const ir::Capacities& instance : catalogue) {
     const bool positive = instance[ir::Symbol::tokens] > 0 && instance[ir::Symbol::rows] > 0 &&
                           instance[ir::Symbol::logit_rows] > 0;
     problems.expect(positive, "an instance has a capacity of 0, expected tokens, rows, logit_rows");
@@ -66,9 +66,23 @@ void check_catalogue(const Contract& contract, Problems& problems) {
     problems.expect(bounded, "an instance has a capacity above {}, which indices cannot hold",
                     std::numeric_limits<std::int32_t>::max());
   }
-  const bool planned = contract.plans.empty() || contract.plans.size() == contract.catalogue.size();
-  problems.expect(planned, "has plans of {} instances, expected {}", contract.plans.size(),
-                  contract.catalogue.size());
+  problems.expect(plans.empty() || plans.size() == catalogue.size(),
+                  "{} has plans of {} instances, expected {}", name, plans.size(),
+                  catalogue.size());
+}
+
+void check_catalogues(const Contract& contract, Problems& problems) {
+  problems.expect(!contract.catalogue.empty(), "catalogue is empty, expected one instance");
+  check_catalogue("extend", contract.catalogue, contract.plans, problems);
+  check_catalogue("edited", contract.edited_catalogue, contract.edited_plans, problems);
+  const bool offered = !contract.edited.ops.empty();
+  problems.expect(offered == !contract.edited_catalogue.empty(),
+                  "edited has {} ops and {} instances, expected both or none",
+                  contract.edited.ops.size(), contract.edited_catalogue.size());
+  const std::size_t copies = contract.copy_pages.ops.empty() ? 0 : 1;
+  problems.expect(contract.copy_plans.empty() || contract.copy_plans.size() == copies,
+                  "copy_pages has plans of {} instances, expected {}", contract.copy_plans.size(),
+                  copies);
 }
 
 std::int64_t largest(const Contract& contract, ir::Symbol symbol) {
@@ -121,38 +135,67 @@ void check_ids(const Contract& contract, Problems& problems) {
   }
 }
 
+/// The capacities of a catalogue with those that the contract gives.
+std::vector<ir::Capacities> planned_instances(const Contract& contract,
+                                              std::vector<ir::Capacities> catalogue) {
+  const CachePolicy& cache = contract.cache;
+  ensure(cache.page_tokens > 0 && cache.context_tokens > 0, ErrorKind::invalid,
+         "contract: page_tokens {}, context_tokens {}, expected > 0", cache.page_tokens,
+         cache.context_tokens);
+  const std::int64_t pages = (cache.context_tokens - 1) / cache.page_tokens + 1;
+  for (ir::Capacities& instance : catalogue) {
+    instance[ir::Symbol::pages_per_row] = pages;
+    instance[ir::Symbol::pages] = pages + 1;
+  }
+  return catalogue;
+}
+
+std::vector<InstancePlan> plans_of(const EntryView& entry) {
+  std::vector<InstancePlan> plans;
+  for (const ir::Capacities& instance : entry.instances)
+    plans.push_back({.memory = ir::plan_memory(ir::instantiate(*entry.program, instance))});
+  return plans;
+}
+
 }  // namespace
 
 std::int64_t completion_capacity(const Contract& contract) {
   return contract.completion_tokens == 0 ? kDefaultCompletionTokens : contract.completion_tokens;
 }
 
-ir::Capacities plan_capacities(const Contract& contract, std::size_t index) {
-  const CachePolicy& cache = contract.cache;
-  ensure(cache.page_tokens > 0 && cache.context_tokens > 0, ErrorKind::invalid,
-         "contract: page_tokens {}, context_tokens {}, expected > 0", cache.page_tokens,
-         cache.context_tokens);
-  ir::Capacities capacities = contract.catalogue[index];
-  const std::int64_t pages = (cache.context_tokens - 1) / cache.page_tokens + 1;
-  capacities[ir::Symbol::pages_per_row] = pages;
-  capacities[ir::Symbol::pages] = pages + 1;
-  return capacities;
+std::vector<EntryView> entries(const Contract& contract) {
+  std::vector<EntryView> result = {{.name = "extend",
+                                    .program = &contract.extend,
+                                    .instances = planned_instances(contract, contract.catalogue),
+                                    .plans = &contract.plans}};
+  if (!contract.edited.ops.empty())
+    result.push_back({.name = "edited",
+                      .program = &contract.edited,
+                      .instances = planned_instances(contract, contract.edited_catalogue),
+                      .plans = &contract.edited_plans});
+  if (!contract.copy_pages.ops.empty())
+    result.push_back({.name = "copy_pages",
+                      .program = &contract.copy_pages,
+                      .instances = planned_instances(contract, {ir::Capacities{}}),
+                      .plans = &contract.copy_plans});
+  return result;
 }
 
-std::vector<InstancePlan> plan_instances(const Contract& contract) {
-  std::vector<InstancePlan> plans;
-  for (std::size_t i = 0; i < contract.catalogue.size(); ++i) {
-    plans.push_back({.memory = ir::plan_memory(
-                         ir::instantiate(contract.extend, plan_capacities(contract, i)))});
-  }
-  return plans;
+void plan_instances(Contract& contract) {
+  std::vector<std::vector<InstancePlan>> plans;
+  for (const EntryView& entry : entries(contract)) plans.push_back(plans_of(entry));
+  contract.plans = std::move(plans.front());
+  auto next = plans.begin() + 1;
+  if (!contract.edited.ops.empty()) contract.edited_plans = std::move(*next++);
+  if (!contract.copy_pages.ops.empty()) contract.copy_plans = std::move(*next);
 }
 
 void validate(const Contract& contract) {
-  ir::verify(contract.extend);
+  for (const ir::Program* program : {&contract.extend, &contract.edited, &contract.copy_pages})
+    ir::verify(*program);
   Problems problems;
   check_program(contract, problems);
-  check_catalogue(contract, problems);
+  check_catalogues(contract, problems);
   problems.expect(contract.vocabulary > 0, "vocabulary is {}, expected > 0", contract.vocabulary);
   problems.expect(contract.cache.page_tokens > 0 && contract.cache.context_tokens > 0,
                   "page_tokens {}, context_tokens {}, expected > 0", contract.cache.page_tokens,

@@ -8,9 +8,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace parhelion::contract {
+
+/// Likeliest tokens that `edited` tells of.
+inline constexpr std::int64_t kTopTokens = 20;
 
 /// The kernel that runs one op.
 struct KernelChoice {
@@ -32,7 +36,10 @@ struct InstancePlan {
 /// `extend` has the inputs token_ids, token_source, positions, query_indptr, kv_length, page_table,
 /// write_location, logit_index, target_ids, temperature, top_k, top_p, min_p, seed, draw_offset,
 /// draw_slot, the outputs log_probability, sampled_ids, sampled_log_probability and the state
-/// drawn_tokens; every other state is a cache.
+/// drawn_tokens; every other state is a cache. `edited` has besides the inputs edit_indptr,
+/// edit_ids, edit_bias, edit_scale, edit_subtract, token_mask and the outputs top_ids,
+/// top_log_probability, kTopTokens a row. `copy_pages` has the inputs source_page and
+/// destination_page. Buffers of one name are one.
 struct Contract {
   std::string model;
   ir::Program extend;  ///< symbolic; each row of the catalogue is one instance of it
@@ -49,23 +56,38 @@ struct Contract {
   std::vector<PrecisionEntry> precision = {};
   std::int64_t completion_tokens = 0;  ///< most tokens one row may advance in one execution; 0 = 8
   std::int64_t verify_tokens = 1;      ///< most drafted tokens of a row that one execution checks
+  ir::Program edited = {};             ///< `extend` with edits of logits; without ops: not offered
+  std::vector<ir::Capacities> edited_catalogue = {};
+  ir::Program copy_pages = {};  ///< copies pages of every cache; without ops: not offered
+  std::vector<InstancePlan> edited_plans = {};  ///< as `plans`, beside `edited_catalogue`
+  std::vector<InstancePlan> copy_plans = {};    ///< as `plans`: one, if pages can be copied
   bool operator==(const Contract&) const = default;
 };
 
 /// `completion_tokens`, or what its absence means.
 std::int64_t completion_capacity(const Contract& contract);
 
-/// The capacities that instance `index` is planned with: those of the catalogue, page tables as
-/// long as the context, and the fewest pages that hold one context beside the null page. More pages
-/// change the size of states alone.
+/// A program of a contract and how often it is instantiated.
+struct EntryView {
+  std::string_view name;
+  const ir::Program* program = nullptr;
+  std::vector<ir::Capacities> instances = {};  ///< what each is planned with
+  const std::vector<InstancePlan>* plans = nullptr;
+};
+
+/// What the contract offers: `extend`, then `edited` and `copy_pages` if they have ops.
+///
+/// Instances are planned with the capacities of their catalogue, page tables as long as the
+/// context, and the fewest pages that hold one context beside the null page. More pages change the
+/// size of states alone.
 ///
 /// Errors: invalid if the cache has no sizes.
-ir::Capacities plan_capacities(const Contract& contract, std::size_t index);
+std::vector<EntryView> entries(const Contract& contract);
 
-/// A memory plan for each instance, without kernels.
+/// Gives every instance a memory plan, without kernels.
 ///
-/// Errors: those of ir::instantiate and ir::plan_memory.
-std::vector<InstancePlan> plan_instances(const Contract& contract);
+/// Errors: as entries, ir::instantiate and ir::plan_memory.
+void plan_instances(Contract& contract);
 
 /// Refuses a contract that a server could not run.
 ///

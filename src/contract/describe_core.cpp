@@ -14,7 +14,9 @@ std::int64_t page_bytes(const Contract& contract) {
   one[ir::Symbol::pages] = 1;
   std::int64_t total = 0;
   for (const ir::Buffer& buffer : contract.extend.buffers) {
-    if (buffer.role != ir::Role::state) continue;
+    const ir::Shape& shape = buffer.type.shape;
+    const bool paged = !shape.empty() && shape[0].symbol == ir::Symbol::pages;
+    if (buffer.role != ir::Role::state || !paged) continue;
     ir::TensorType type = buffer.type;
     type.shape = ir::evaluate(type.shape, one);
     total += ir::byte_count(type);
@@ -30,6 +32,11 @@ std::int64_t resident_bytes(const std::vector<WeightView>& weights) {
   return total;
 }
 
+/// The text behind a separator, if there is any.
+std::string after(std::string_view separator, std::string_view text) {
+  return text.empty() ? "" : fmt::format("{}{}", separator, text);
+}
+
 std::string describe_origin(const Core& core) {
   const Provenance& origin = core.contract.provenance;
   const Target& target = core.contract.target;
@@ -40,34 +47,41 @@ std::string describe_origin(const Core& core) {
                       core.revision == 0 ? ", unstable" : "");
   text += fmt::format("model     {}\n", core.contract.model);
   if (!origin.source.empty())
-    text += fmt::format("source    {} {}\n", origin.source, origin.revision);
+    text += fmt::format("source    {}{}\n", origin.source, after(" ", origin.revision));
   for (const SourceFile& file : origin.files)
     text += fmt::format("          {} {}\n", file.name, file.digest);
   if (!origin.tool.empty())
-    text += fmt::format("prepared  by {} on {}\n", origin.tool, origin.host);
+    text += fmt::format("prepared  by {}{}\n", origin.tool, after(" on ", origin.host));
   text += fmt::format("target    {} {} {}\n", name(target.device), name(target.numerics),
                       target.architecture.empty() ? "any" : target.architecture);
   return text;
 }
 
-std::string describe_program(const Contract& contract) {
-  std::string text = fmt::format("extend    {} ops, {} buffers\n", contract.extend.ops.size(),
-                                 contract.extend.buffers.size());
-  text +=
-      fmt::format("cache     {} tokens of context, pages of {} tokens and {} bytes, {} groups\n",
-                  contract.cache.context_tokens, contract.cache.page_tokens, page_bytes(contract),
-                  contract.cache.groups.size());
-  for (std::size_t i = 0; i < contract.catalogue.size(); ++i) {
-    const ir::Capacities& capacities = contract.catalogue[i];
-    const auto& peaks = contract.plans[i].memory.peak_bytes;
+std::string describe_entry(const EntryView& entry) {
+  std::string text = fmt::format("entry     {}: {} ops, {} buffers\n", entry.name,
+                                 entry.program->ops.size(), entry.program->buffers.size());
+  for (std::size_t i = 0; i < entry.instances.size(); ++i) {
+    const ir::Capacities& capacities = entry.instances[i];
+    const auto& peaks = (*entry.plans)[i].memory.peak_bytes;
     text += fmt::format("instance  {}: {} tokens, {} rows, {} logit rows; {} bytes transient\n",
                         i + 1, capacities[ir::Symbol::tokens], capacities[ir::Symbol::rows],
                         capacities[ir::Symbol::logit_rows],
                         peaks[static_cast<std::size_t>(ir::ArenaKind::transient)]);
   }
+  return text;
+}
+
+std::string describe_programs(const Contract& contract) {
+  std::string text =
+      fmt::format("cache     {} tokens of context, pages of {} tokens and {} bytes, {} groups\n",
+                  contract.cache.context_tokens, contract.cache.page_tokens, page_bytes(contract),
+                  contract.cache.groups.size());
   std::map<std::string, std::int64_t> kernels;
-  for (const InstancePlan& plan : contract.plans)
-    for (const KernelChoice& choice : plan.kernels) ++kernels[choice.kernel];
+  for (const EntryView& entry : entries(contract)) {
+    text += describe_entry(entry);
+    for (const InstancePlan& plan : *entry.plans)
+      for (const KernelChoice& choice : plan.kernels) ++kernels[choice.kernel];
+  }
   for (const auto& [kernel, count] : kernels)
     text += fmt::format("kernel    {} for {} ops\n", kernel, count);
   return text;
@@ -124,7 +138,7 @@ std::string printable(std::string text) {
 }  // namespace
 
 std::string describe(const Core& core) {
-  return printable(describe_origin(core) + describe_program(core.contract) +
+  return printable(describe_origin(core) + describe_programs(core.contract) +
                    describe_policy(core.contract) + describe_file(core));
 }
 

@@ -116,8 +116,31 @@ ir::Capacities read_capacities(const proto::Capacities& message) {
 void write_instances(const Contract& contract, proto::Contract& message) {
   for (const ir::Capacities& instance : contract.catalogue)
     write_capacities(instance, *message.add_catalogue());
+  for (const ir::Capacities& instance : contract.edited_catalogue)
+    write_capacities(instance, *message.add_edited_catalogue());
   KernelTable kernels(message);
   for (const InstancePlan& plan : contract.plans) write_plan(plan, kernels, *message.add_plans());
+  for (const InstancePlan& plan : contract.edited_plans)
+    write_plan(plan, kernels, *message.add_edited_plans());
+  for (const InstancePlan& plan : contract.copy_plans)
+    write_plan(plan, kernels, *message.add_copy_plans());
+}
+
+void read_entries(const proto::Contract& message, std::span<const Upgrade> upgrades,
+                  Contract& contract) {
+  contract.extend = read_message(message.extend(), upgrades);
+  if (message.has_edited()) contract.edited = read_message(message.edited(), upgrades);
+  if (message.has_copy_pages()) contract.copy_pages = read_message(message.copy_pages(), upgrades);
+  for (const proto::Capacities& instance : message.catalogue())
+    contract.catalogue.push_back(read_capacities(instance));
+  for (const proto::Capacities& instance : message.edited_catalogue())
+    contract.edited_catalogue.push_back(read_capacities(instance));
+  for (const proto::InstancePlan& plan : message.plans())
+    contract.plans.push_back(read_plan(plan, message));
+  for (const proto::InstancePlan& plan : message.edited_plans())
+    contract.edited_plans.push_back(read_plan(plan, message));
+  for (const proto::InstancePlan& plan : message.copy_plans())
+    contract.copy_plans.push_back(read_plan(plan, message));
 }
 
 proto::Contract message_of(const Contract& contract, std::span<const WeightPlace> weights) {
@@ -125,6 +148,9 @@ proto::Contract message_of(const Contract& contract, std::span<const WeightPlace
   message.set_revision(kSchemaRevision);
   message.set_model(contract.model);
   write_message(contract.extend, *message.mutable_extend());
+  if (!contract.edited.ops.empty()) write_message(contract.edited, *message.mutable_edited());
+  if (!contract.copy_pages.ops.empty())
+    write_message(contract.copy_pages, *message.mutable_copy_pages());
   write_instances(contract, message);
   message.set_vocabulary(contract.vocabulary);
   write_message(contract.cache, *message.mutable_cache());
@@ -162,10 +188,12 @@ proto::Contract parse_message(std::span<const std::byte> bytes) {
   for (const std::uint32_t feature : message.required_features())
     fail(ErrorKind::unsupported, "CORE_FEATURE_UNKNOWN: needs feature {}, this build has none",
          feature);
-  ensure(message.catalogue_size() <= kMostInstances && message.plans_size() <= kMostInstances,
-         ErrorKind::corrupt,
-         "CORE_CONTRACT_INVALID: has {} instances, {} plans, expected at most {}",
-         message.catalogue_size(), message.plans_size(), kMostInstances);
+  for (const int count :
+       {message.catalogue_size(), message.edited_catalogue_size(), message.plans_size(),
+        message.edited_plans_size(), message.copy_plans_size()})
+    ensure(count <= kMostInstances, ErrorKind::corrupt,
+           "CORE_CONTRACT_INVALID: has {} instances or plans, expected at most {}", count,
+           kMostInstances);
   return message;
 }
 
@@ -190,11 +218,7 @@ EncodedContract decode(std::span<const std::byte> bytes, std::span<const Upgrade
   EncodedContract result{.revision = message.revision(), .contract = {}, .weights = {}};
   Contract& contract = result.contract;
   contract.model = message.model();
-  contract.extend = read_message(message.extend(), upgrades);
-  for (const proto::Capacities& instance : message.catalogue())
-    contract.catalogue.push_back(read_capacities(instance));
-  for (const proto::InstancePlan& plan : message.plans())
-    contract.plans.push_back(read_plan(plan, message));
+  read_entries(message, upgrades, contract);
   contract.vocabulary = message.vocabulary();
   contract.cache = read_message(message.cache());
   contract.sampling = read_message(message.sampling());

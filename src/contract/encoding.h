@@ -48,8 +48,8 @@ std::string encode(const Contract& contract, std::span<const WeightPlace> weight
 EncodedContract decode(std::span<const std::byte> bytes,
                        std::span<const Upgrade> upgrades = family_upgrades());
 
-/// Checks what a file may get wrong beyond `validate`: the program and each instance by ir::verify,
-/// each memory plan by ir::verify_memory, sizes, kernels, and that the weights are the program's
+/// Checks what a file may get wrong beyond `validate`: each instance of each entry by ir::verify,
+/// its memory plan by ir::verify_memory, sizes, kernels, and that the weights are the program's
 /// parameters, apart from each other or in one place.
 ///
 /// Errors: corrupt, naming the instance or weight.

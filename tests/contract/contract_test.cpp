@@ -24,7 +24,8 @@ TEST(Contract, ALegalOneIsAccepted) {
 
 TEST(Contract, AMissingOutputIsNamed) {
   Contract contract = small_contract();
-  contract.extend.buffers.back().name = "other";
+  const ir::BufferId output = ir::find_buffer(contract.extend, "sampled_log_probability");
+  contract.extend.at(output).name = "other";
   expect_refusal(contract, "contract: extend has no output 'sampled_log_probability'");
 }
 
@@ -145,7 +146,7 @@ TEST(Contract, ALimitAboveTheCatalogueIsRefused) {
 TEST(Contract, PlansOfSomeInstancesAreRefused) {
   Contract contract = full_contract();
   contract.plans.pop_back();
-  expect_refusal(contract, "contract: has plans of 1 instances, expected 2");
+  expect_refusal(contract, "contract: extend has plans of 1 instances, expected 2");
 }
 
 // Worked examples 16 and 17 of a completion's capacity.
@@ -174,13 +175,50 @@ TEST(CompletionCapacity, BoundsWhatOneExecutionVerifies) {
                  "contract: verify_tokens is 9, expected 1 to the completion capacity of 8");
 }
 
-TEST(PlanCapacities, HoldOneContextBesideTheNullPage) {
+TEST(Entries, ArePlannedWithOneContextBesideTheNullPage) {
   Contract contract = small_contract();
   contract.cache.context_tokens = 33;
-  const ir::Capacities capacities = plan_capacities(contract, 1);
+  const ir::Capacities capacities = entries(contract).front().instances.at(1);
   EXPECT_EQ(capacities[ir::Symbol::tokens], 8);
   EXPECT_EQ(capacities[ir::Symbol::pages_per_row], 3);
   EXPECT_EQ(capacities[ir::Symbol::pages], 4);
+}
+
+TEST(Entries, AreThoseThatHaveOps) {
+  EXPECT_EQ(entries(small_contract()).size(), 1u);
+  const Contract contract = full_contract();
+  const std::vector<EntryView> all = entries(contract);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].name, "edited");
+  EXPECT_EQ(all[2].name, "copy_pages");
+  EXPECT_EQ(all[2].instances.size(), 1u);
+}
+
+TEST(Contract, EditsNeedACatalogue) {
+  Contract contract = full_contract();
+  contract.edited_catalogue.clear();
+  contract.edited_plans.clear();
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("contract: edited has ")));
+}
+
+TEST(Contract, AMaskOfAnotherVocabularyIsRefused) {
+  Contract contract = full_contract();
+  contract.vocabulary = 33;
+  expect_refusal(contract,
+                 "contract: edited: input 'token_mask' is i32[logit_rows, 1], expected "
+                 "i32[logit_rows, 2]");
+}
+
+TEST(Contract, AnotherEntryHasTheCachesOfExtend) {
+  Contract contract = full_contract();
+  contract.copy_pages = {};
+  ir::Builder builder(contract.copy_pages);
+  const ir::TensorType lanes(ir::Kind::i32, {2});
+  builder.one(ir::CopyPages{},
+              {builder.input("source_page", lanes), builder.input("destination_page", lanes),
+               builder.state("other", {ir::Kind::f32, {ir::Symbol::pages, 16}})});
+  expect_refusal(contract, "contract: copy_pages: state 'other' is not that of extend");
 }
 
 }  // namespace

@@ -111,8 +111,9 @@ TEST(Core, AContractThatCouldNotBeReadIsNotWritten) {
   Contract contract = full_contract();
   const SmallWeights weights(contract);
   contract.plans[0].memory.of_value[0].offset = 1;
-  EXPECT_THAT([&] { write_core(directory.path() / "m.core", contract, weights.all()); },
-              ThrowsMessage<Error>(HasSubstr("instance 1: memory plan: value 1: offset is 1")));
+  EXPECT_THAT(
+      [&] { write_core(directory.path() / "m.core", contract, weights.all()); },
+      ThrowsMessage<Error>(HasSubstr("extend, instance 1: memory plan: value 1: offset is 1")));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
@@ -121,6 +122,7 @@ TEST(Core, SaysWhatItHas) {
   const std::string text = describe(read_core(as_bytes(file), "m", trust_in(kSmallSecret)));
   EXPECT_THAT(text, HasSubstr("signature signed by a trusted key (test)\n"));
   EXPECT_THAT(text, HasSubstr("instance  2: 8 tokens, 2 rows, 2 logit rows; "));
+  EXPECT_THAT(text, HasSubstr("entry     copy_pages: 4 ops, 6 buffers\n"));
   EXPECT_THAT(text, HasSubstr("sampling  temperature 0.7 in [0, 2]\n"));
   EXPECT_THAT(text, HasSubstr("section   weights at 4096, "));
 }

@@ -119,7 +119,7 @@ TEST(SignedCore, EveryWrongBitOfItsSignatureIsRefusedUnsignedOnesAllowedOrNot) {
   for (std::size_t bit = 0; bit < 512; bit += 5) {
     std::string changed = file;
     char& byte = changed[slot_at(file, 0) + 24 + bit / 8];
-    byte = static_cast<char>(byte ^ (1U << bit % 8));
+    byte = static_cast<char>(byte ^ (1 << bit % 8));
     EXPECT_THAT(reading_with(changed, trust_in(kSmallSecret)),
                 refuses_signature(ErrorKind::corrupt, "m: SIG_INVALID: "));
     EXPECT_THAT(reading_with(changed, lax),

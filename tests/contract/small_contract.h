@@ -79,8 +79,43 @@ inline ir::ValueId small_query(ir::Builder& builder, const char* name, ir::Kind 
   return builder.input(name, {kind, {ir::Symbol::logit_rows}});
 }
 
+/// The draw of a program: of the logits as they are, or edited.
+enum class SmallEdits : std::uint8_t { off, on };
+
+inline ir::ValueId edit_small(ir::Builder& builder, ir::ValueId logits) {
+  const std::vector<ir::ValueId> top = builder.add(ir::TopLogProbabilities{kTopTokens}, {logits});
+  builder.output("top_ids", top[0]);
+  builder.output("top_log_probability", top[1]);
+  const ir::Shape edits = {ir::Dim(ir::Symbol::logit_rows, 4, 8)};
+  return builder.one(
+      ir::EditLogits{},
+      {logits,
+       builder.input("edit_indptr", {ir::Kind::i32, {ir::Dim(ir::Symbol::logit_rows, 1, 1)}}),
+       builder.input("edit_ids", {ir::Kind::i32, edits}),
+       builder.input("edit_bias", {ir::Kind::f32, edits}),
+       builder.input("edit_scale", {ir::Kind::f32, edits}),
+       builder.input("edit_subtract", {ir::Kind::f32, edits}),
+       builder.input("token_mask", {ir::Kind::i32, {ir::Symbol::logit_rows, 1}})});
+}
+
+/// Copies pages of the caches of small_extend.
+inline ir::Program small_copy_pages() {
+  ir::Program program;
+  program.name = "copy_pages";
+  ir::Builder builder(program);
+  const ir::ValueId from = builder.input("source_page", {ir::Kind::i32, {2}});
+  const ir::ValueId to = builder.input("destination_page", {ir::Kind::i32, {2}});
+  for (const char* cache :
+       {"layers.0.cache.key", "layers.0.cache.value", "layers.1.cache.key", "layers.1.cache.value"})
+    builder.one(
+        ir::CopyPages{},
+        {from, to,
+         builder.state(cache, {ir::Kind::f32, {ir::Symbol::pages, kSmallPageTokens, 1, 4}})});
+  return program;
+}
+
 /// A decoder of two layers with every input and output of an extend entry.
-inline ir::Program small_extend() {
+inline ir::Program small_extend(SmallEdits edits = SmallEdits::off) {
   ir::Program program;
   program.name = "extend";
   ir::Builder builder(program);
@@ -99,10 +134,11 @@ inline ir::Program small_extend() {
   builder.set_label("head");
   const ir::ValueId chosen =
       builder.one(ir::Embedding{}, {small_query(builder, "logit_index", ir::Kind::i32), x});
-  const ir::ValueId logits = builder.one(ir::MatMul{.transpose_b = true}, {chosen, table});
+  ir::ValueId logits = builder.one(ir::MatMul{.transpose_b = true}, {chosen, table});
   builder.output("log_probability",
                  builder.one(ir::LogProbability{},
                              {logits, small_query(builder, "target_ids", ir::Kind::i32)}));
+  if (edits == SmallEdits::on) logits = edit_small(builder, logits);
   const std::vector<ir::ValueId> sampled = builder.add(
       ir::Sample{},
       {logits, small_query(builder, "temperature", ir::Kind::f32),
@@ -177,7 +213,10 @@ inline Contract full_contract() {
                        .unknown_id = 3,
                        .special_ids = {0, 1, 2},
                        .add_bos = true};
-  contract.plans = plan_instances(contract);
+  contract.edited = small_extend(SmallEdits::on);
+  contract.edited_catalogue = {small_capacities(2, 1)};
+  contract.copy_pages = small_copy_pages();
+  plan_instances(contract);
   for (InstancePlan& plan : contract.plans)
     for (std::size_t i = 0; i < contract.extend.ops.size(); ++i)
       plan.kernels.push_back({.kernel = i % 2 == 0 ? "plain" : "packed",
