@@ -13,10 +13,11 @@ namespace parhelion::bench {
 inline std::unique_ptr<exec::Executor> make_executor(std::string_view text) {
   if (!text.starts_with("cuda"))
     return exec::make_cpu_executor({.threads = std::atoi(text.data())});
-  exec::CudaOptions options{.plan_cache = "build/plan_cache"};
-  if (text.ends_with(":invariant")) options.numerics = exec::Numerics::invariant;
-  if (text.ends_with(":fast")) options.numerics = exec::Numerics::fast;
-  return exec::make_cuda_executor(options);
+  const std::size_t colon = text.find(':');
+  const std::string_view numerics =
+      colon == std::string_view::npos ? "exact" : text.substr(colon + 1);
+  return exec::make_cuda_executor(
+      {.numerics = exec::numerics_named(numerics), .plan_cache = "build/plan_cache"});
 }
 
 }  // namespace parhelion::bench

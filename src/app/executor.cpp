@@ -1,6 +1,5 @@
 #include "app/executor.h"
 
-#include "base/error.h"
 #include "exec/cpu/cpu_executor.h"
 
 #include <algorithm>
@@ -9,13 +8,6 @@
 
 namespace parhelion::app {
 namespace {
-
-exec::Numerics numerics_of(const std::string& text) {
-  for (const auto each : {exec::Numerics::exact, exec::Numerics::invariant, exec::Numerics::fast}) {
-    if (name(each) == text) return each;
-  }
-  fail(ErrorKind::invalid, "numerics: is '{}', expected exact, invariant or fast", text);
-}
 
 /// Where libraries' plans are kept between runs: the user's cache directory, or nowhere.
 std::filesystem::path plan_cache() {
@@ -31,7 +23,7 @@ std::filesystem::path plan_cache() {
 std::unique_ptr<exec::Executor> make_executor(const ExecutorChoice& choice) {
   if (choice.device == "cuda") {
     return exec::make_cuda_executor(
-        {.numerics = numerics_of(choice.numerics), .plan_cache = plan_cache()});
+        {.numerics = exec::numerics_named(choice.numerics), .plan_cache = plan_cache()});
   }
   const int all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return exec::make_cpu_executor({.threads = choice.threads == 0 ? all : choice.threads});

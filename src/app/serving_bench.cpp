@@ -3,6 +3,7 @@
 #include "app/in_memory_contract.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/with_advice.h"
 #include "ir/passes/lower.h"
 #include "model/programs.h"
 
@@ -194,8 +195,12 @@ std::vector<ServingTime> time_serving(const model::Model& model, const ServingBe
   std::vector<std::unique_ptr<exec::Plan>> plans;
   plans.reserve(shapes.size());
   for (const Shape& shape : shapes) {
-    plans.push_back(
-        executor.plan(ir::lower(extend, capacities_of(shape, pages)), exec::Weights::frozen));
+    plans.push_back(with_advice(
+        "fewer rows (--batch), shorter contexts (--context) or prompts (--prompt) ask for less",
+        [&] {
+          return executor.plan(ir::lower(extend, capacities_of(shape, pages)),
+                               exec::Weights::frozen);
+        }));
   }
   upload();
   std::vector<ServingTime> result;

@@ -62,8 +62,9 @@ double time_product(Executor& executor, ir::Kind kind, std::int64_t side) {
   };
   const ir::ValueId a = builder.state(name_of("a"), {kind, {side, side}});
   const ir::ValueId b = builder.parameter(name_of("b"), {kind, {side, side}});
-  const ir::ValueId y = builder.one(ir::MatMul{.transpose_b = true}, {a, b});
-  builder.output("sum", builder.one(ir::Reduce{ir::ReduceFunction::sum}, {y}));
+  ir::ValueId y = builder.one(ir::MatMul{.transpose_b = true, .out = kind}, {a, b});
+  if (kind != ir::Kind::f32) y = builder.one(ir::Cast{ir::Kind::f32}, {y});
+  builder.output("sums", builder.one(ir::Reduce{ir::ReduceFunction::sum, 1}, {y}));
   const auto plan = executor.plan(ir::lower(program, {}), Weights::frozen);
   upload_numbers(executor, name_of("a"), kind);
   upload_numbers(executor, name_of("b"), kind);

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "exec/cpu/cpu_executor.h"
 #include "exec/cpu/kernels/tier.h"
+#include "exec/cuda/cuda_executor.h"
 #include "ir/builder.h"
 #include "ir/expect_error.h"
 #include "ir/passes/lower.h"
@@ -225,6 +226,13 @@ TEST(CpuExecutor, RefusesNoThreadsAndLevelsThatTheProcessorLacks) {
     return;
   }
   EXPECT_THROW(make_cpu_executor({.level = CpuLevel::avx512}), Error);
+}
+
+TEST(CudaNumerics, HaveNames) {
+  for (const Numerics each : {Numerics::exact, Numerics::invariant, Numerics::fast})
+    EXPECT_EQ(numerics_named(name(each)), each);
+  expect_error(ErrorKind::invalid, "numerics: is 'quick', expected exact, invariant or fast",
+               [] { numerics_named("quick"); });
 }
 
 }  // namespace

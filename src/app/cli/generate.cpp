@@ -6,6 +6,7 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/with_advice.h"
 #include "serve/complete.h"
 #include "text/detokenizer.h"
 
@@ -77,11 +78,15 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
       std::min(opened.model.max_positions, prompt_tokens + options.max_tokens);
   LoadedEngine loaded{.executor = make_executor(options.run.executor), .engine = {}};
   times.end_part("device");
-  loaded.engine = std::make_unique<serve::Engine>(
-      make_contract(opened.model, {.kind = kind,
-                                   .context_tokens = context,
-                                   .catalogue = generation_catalogue(prompt_tokens)}),
-      *loaded.executor, serve::EngineSettings{});
+  loaded.engine = with_advice(
+      fmt::format("a context of {} tokens asks for less where --max-tokens is lower", context),
+      [&] {
+        return std::make_unique<serve::Engine>(
+            make_contract(opened.model, {.kind = kind,
+                                         .context_tokens = context,
+                                         .catalogue = generation_catalogue(prompt_tokens)}),
+            *loaded.executor, serve::EngineSettings{});
+      });
   times.end_part("plan");
   upload_weights(opened, kind, *loaded.executor);
   times.end_part("weights");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "exec/cpu/kernels/matmul.h"
+#include "exec/parameters.h"
 
 #include <array>
 
@@ -87,13 +88,7 @@ bool Buffers::is_filled(std::string_view name) const {
   return at != entries_.end() && at->second.filled;
 }
 
-std::vector<ir::Buffer> Buffers::parameters() const {
-  std::vector<ir::Buffer> result;
-  for (const auto& [name, entry] : entries_) {
-    if (entry.buffer.role == ir::Role::parameter) result.push_back(entry.buffer);
-  }
-  return result;
-}
+std::vector<ir::Buffer> Buffers::parameters() const { return parameters_of(entries_); }
 
 Buffers::Entry& Buffers::find(std::string_view name) {
   const auto at = entries_.find(name);

@@ -1,6 +1,7 @@
 #include "exec/cpu/cpu_plan.h"
 
 #include "base/error.h"
+#include "exec/parameters.h"
 
 #include <algorithm>
 
@@ -89,12 +90,9 @@ std::span<std::byte> CpuPlan::host(std::string_view name) {
   return at->second.bytes();
 }
 
-void CpuPlan::check_parameters() {
-  for (const ir::Buffer& buffer : instance_.buffers) {
-    ensure(buffer.role != ir::Role::parameter || buffers_.is_filled(buffer.name),
-           ErrorKind::invalid, "plan of '{}': parameter '{}' was never uploaded", instance_.name,
-           buffer.name);
-  }
+void CpuPlan::get_ready() {
+  if (ready_) return;
+  check_parameters(instance_, buffers_);
   ready_ = true;
 }
 
@@ -107,12 +105,12 @@ void CpuPlan::launch(const Step& step) const {
 }
 
 void CpuPlan::start() {
-  if (!ready_) check_parameters();
+  get_ready();
   for (const Step& step : steps_) launch(step);
 }
 
 std::vector<std::chrono::nanoseconds> CpuPlan::profile() {
-  if (!ready_) check_parameters();
+  get_ready();
   std::vector<std::chrono::nanoseconds> times;
   for (const Step& step : steps_) {
     const auto begin = std::chrono::steady_clock::now();

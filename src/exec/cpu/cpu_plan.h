@@ -40,7 +40,7 @@ class CpuPlan final : public Plan {
   void own_inputs_and_outputs();
   void plan_op(const ir::OpNode& node, Weights weights, const Device& device);
   std::byte* address(ir::ValueId value, Form form);
-  void check_parameters();
+  void get_ready();
   void launch(const Step& step) const;
 
   ir::Program instance_;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "exec/cuda/ops/families.h"
+#include "exec/parameters.h"
 
 #include <array>
 
@@ -96,13 +97,7 @@ bool Buffers::is_filled(std::string_view name) const {
   return at != entries_.end() && at->second.filled;
 }
 
-std::vector<ir::Buffer> Buffers::parameters() const {
-  std::vector<ir::Buffer> result;
-  for (const auto& [name, entry] : entries_) {
-    if (entry.buffer.role == ir::Role::parameter) result.push_back(entry.buffer);
-  }
-  return result;
-}
+std::vector<ir::Buffer> Buffers::parameters() const { return parameters_of(entries_); }
 
 void Buffers::sleep() {
   asleep_.resize(static_cast<std::size_t>(used_bytes_));

@@ -16,6 +16,8 @@ enum class Numerics : std::uint8_t {
   fast,       ///< no promise
 };
 std::string_view name(Numerics numerics);
+/// Errors: invalid if none is named so.
+Numerics numerics_named(std::string_view name);
 
 /// Whether every output is poisoned before it is written and guarded at both ends: for tests.
 enum class MemoryChecks : std::uint8_t { off, on };

@@ -5,6 +5,7 @@
 #include "exec/cuda/graph_switch.h"
 #include "exec/cuda/kernels/delay.h"
 #include "exec/cuda/libraries.h"
+#include "exec/parameters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -137,17 +138,14 @@ std::span<std::byte> CudaPlan::host(std::string_view name) {
   return bytes;
 }
 
-void CudaPlan::check_parameters() {
-  for (const ir::Buffer& buffer : instance_.buffers) {
-    ensure(buffer.role != ir::Role::parameter || buffers_.is_filled(buffer.name),
-           ErrorKind::invalid, "plan of '{}': parameter '{}' was never uploaded", instance_.name,
-           buffer.name);
-  }
+void CudaPlan::get_ready() {
+  if (is_ready_) return;
+  check_parameters(instance_, buffers_);
   is_ready_ = true;
 }
 
 void CudaPlan::start() {
-  if (!is_ready_) check_parameters();
+  get_ready();
   inputs_.copy_to_device(stream_);
   outputs_.poison(stream_);
   check(cudaGraphLaunch(graph_.get(), stream_), "cudaGraphLaunch");
@@ -155,7 +153,7 @@ void CudaPlan::start() {
 }
 
 std::vector<std::chrono::nanoseconds> CudaPlan::profile() {
-  if (!is_ready_) check_parameters();
+  get_ready();
   inputs_.copy_to_device(stream_);
   std::vector<Event> marks;
   for (std::size_t i = 0; i <= steps_.size(); ++i) marks.push_back(make_timer());

@@ -53,7 +53,7 @@ class CudaPlan final : public Plan {
   GraphExec capture(std::span<const Step> steps, cudaStream_t stream,
                     std::vector<std::int64_t>& node_counts) const;
   void report_launches(std::span<const std::int64_t> node_counts);
-  void check_parameters();
+  void get_ready();
 
   ir::Program instance_;
   ir::MemoryPlan memory_;

@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "exec/cuda/cuda_executor.h"
 
 namespace parhelion::exec {
@@ -12,6 +13,12 @@ std::string_view name(Numerics numerics) {
       return "fast";
   }
   return "?";
+}
+
+Numerics numerics_named(std::string_view text) {
+  for (const auto each : {Numerics::exact, Numerics::invariant, Numerics::fast})
+    if (name(each) == text) return each;
+  fail(ErrorKind::invalid, "numerics: is '{}', expected exact, invariant or fast", text);
 }
 
 }  // namespace parhelion::exec

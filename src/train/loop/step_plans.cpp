@@ -1,6 +1,7 @@
 #include "train/loop/step_plans.h"
 
 #include "base/error.h"
+#include "base/with_advice.h"
 #include "train/data/batch_stream.h"
 
 #include <algorithm>
@@ -27,16 +28,11 @@ T output_number(exec::Plan& plan, std::string_view name) {
 /// less.
 std::unique_ptr<exec::Plan> plan_pass(exec::Executor& executor, const ir::Program& instance,
                                       const Job& job, const Bucket& bucket) {
-  try {
-    return executor.plan(instance, exec::Weights::trained);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::exhausted) throw;
-    const bool recomputes = job.model.recompute != Recompute::none;
-    fail(ErrorKind::exhausted,
-         "{}; a pass of {} tokens asks for less where data.microbatch_tokens is "
-         "lower{}",
-         error.what(), bucket.tokens, recomputes ? "" : " or model.recompute is \"layer\"");
-  }
+  const bool recomputes = job.model.recompute != Recompute::none;
+  return with_advice(
+      fmt::format("a pass of {} tokens asks for less where data.microbatch_tokens is lower{}",
+                  bucket.tokens, recomputes ? "" : " or model.recompute is \"layer\""),
+      [&] { return executor.plan(instance, exec::Weights::trained); });
 }
 
 }  // namespace
