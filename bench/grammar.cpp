@@ -134,7 +134,7 @@ std::string measure_case(const GrammarCase& one, const text::Tokenizer& tokenize
       GrammarMatcher next(grammar, {});
       walk(next, tokens, bits, times.again, times.accept);
     }
-    states = static_cast<std::int64_t>(grammar->grammar().state_count());
+    states = grammar->grammar().state_count();
     memory = grammar->memory_bytes();
   }
   return fmt::format(

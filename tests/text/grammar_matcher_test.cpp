@@ -129,6 +129,20 @@ TEST(GrammarMatcher, GivesTheSameMasksWithoutMemoryForThem) {
   }
 }
 
+TEST(GrammarMatcher, GivesTheSameMasksIfTheyWereMadeAhead) {
+  const auto ahead = std::make_shared<const TokenGrammar>(list_grammar(), small_table());
+  ahead->prepare(std::chrono::seconds(10));
+  const std::int64_t memory = ahead->memory_bytes();
+  GrammarMatcher made = matcher_of(list_grammar(), small_table(), {kStop});
+  GrammarMatcher kept(ahead, {kStop});
+  for (const TokenId token : {0, 5, 2, 1, 3, 4}) {
+    EXPECT_EQ(allowed(kept, 7), allowed(made, 7));
+    ASSERT_TRUE(kept.accept(token));
+    ASSERT_TRUE(made.accept(token));
+  }
+  EXPECT_EQ(ahead->memory_bytes(), memory);
+}
+
 TEST(GrammarMatcher, RefusesATextThatCanBeReadInTooManyWays) {
   std::string text = "root ::= \"a\" (b0";
   for (int i = 1; i < 5000; ++i) text += fmt::format(" | b{}", i);

@@ -15,9 +15,9 @@ using testing::HasSubstr;
 using Texts = std::vector<std::string>;
 
 void expect_schema(std::string_view schema, const Texts& texts, const Texts& others) {
-  const Grammar grammar = compile_json_schema_text(schema);
-  for (const std::string& text : texts) EXPECT_TRUE(matches(grammar, text)) << schema << text;
-  for (const std::string& text : others) EXPECT_FALSE(matches(grammar, text)) << schema << text;
+  const TextReader grammar(compile_json_schema_text(schema));
+  for (const std::string& text : texts) EXPECT_TRUE(grammar.matches(text)) << schema << text;
+  for (const std::string& text : others) EXPECT_FALSE(grammar.matches(text)) << schema << text;
 }
 
 std::string schema_error(std::string_view schema, const SchemaOptions& options = {}) {
@@ -36,12 +36,12 @@ TEST(GrammarSchema, AgreesWithAnotherValidatorOnRandomSchemas) {
   for (const Json& one : cases.as_array("cases")) {
     const std::string schema = write_json(*one.find("schema"));
     SCOPED_TRACE(schema);
-    const Grammar grammar = compile_json_schema(*one.find("schema"));
+    const TextReader grammar(compile_json_schema(*one.find("schema")));
     for (const Json& text : one.find("accepted")->as_array("accepted")) {
-      EXPECT_TRUE(matches(grammar, text.as_string("text"))) << text.as_string("text");
+      EXPECT_TRUE(grammar.matches(text.as_string("text"))) << text.as_string("text");
     }
     for (const Json& text : one.find("refused")->as_array("refused")) {
-      EXPECT_FALSE(matches(grammar, text.as_string("text"))) << text.as_string("text");
+      EXPECT_FALSE(grammar.matches(text.as_string("text"))) << text.as_string("text");
     }
   }
 }
@@ -139,10 +139,10 @@ TEST(GrammarSchema, KnowsFormats) {
 
 /// Integers of a range against counting them.
 void expect_integers(int low, int high) {
-  const Grammar grammar = compile_json_schema_text(
-      fmt::format(R"({{"type":"integer","minimum":{},"maximum":{}}})", low, high));
+  const TextReader grammar(compile_json_schema_text(
+      fmt::format(R"({{"type":"integer","minimum":{},"maximum":{}}})", low, high)));
   for (int value = low - 12; value <= high + 12; ++value) {
-    EXPECT_EQ(matches(grammar, fmt::format("{}", value)), value >= low && value <= high)
+    EXPECT_EQ(grammar.matches(fmt::format("{}", value)), value >= low && value <= high)
         << low << " " << high << " " << value;
   }
 }
@@ -161,17 +161,17 @@ TEST(GrammarSchema, KeepsIntegersInTheirRange) {
 /// Hundredths of a range of numbers against counting them.
 void expect_numbers(int low, int high, bool is_open) {
   const char* open = is_open ? "exclusiveM" : "m";
-  const Grammar grammar = compile_json_schema_text(fmt::format(
-      R"({{"type":"number","{0}inimum":{1},"{0}aximum":{2}}})", open, low / 100.0, high / 100.0));
+  const TextReader grammar(compile_json_schema_text(fmt::format(
+      R"({{"type":"number","{0}inimum":{1},"{0}aximum":{2}}})", open, low / 100.0, high / 100.0)));
   for (int value = low - 150; value <= high + 150; ++value) {
     const bool is_inside = is_open ? value > low && value < high : value >= low && value <= high;
     const char* sign = value < 0 ? "-" : "";
     const int size = std::abs(value);
     const std::string text = fmt::format("{}{}.{:02}", sign, size / 100, size % 100);
-    EXPECT_EQ(matches(grammar, text), is_inside) << low << " " << high << " " << text;
-    EXPECT_EQ(matches(grammar, text + "0"), is_inside) << low << " " << high << " " << text;
+    EXPECT_EQ(grammar.matches(text), is_inside) << low << " " << high << " " << text;
+    EXPECT_EQ(grammar.matches(text + "0"), is_inside) << low << " " << high << " " << text;
     if (value % 100 == 0 && value != 0) {
-      EXPECT_EQ(matches(grammar, fmt::format("{}", value / 100)), is_inside) << low << " " << high;
+      EXPECT_EQ(grammar.matches(fmt::format("{}", value / 100)), is_inside) << low << " " << high;
     }
   }
 }
@@ -343,9 +343,9 @@ TEST(GrammarSchema, KeepsItsLimits) {
 TEST(GrammarSchema, CompilesAGiantEnum) {
   std::string schema = R"({"enum":[)";
   for (int i = 0; i < 20'000; ++i) schema += fmt::format("{}\"v{}\"", i == 0 ? "" : ",", i * 7919);
-  const Grammar grammar = compile_json_schema_text(schema + "]}");
-  EXPECT_TRUE(matches(grammar, "\"v7919\""));
-  EXPECT_FALSE(matches(grammar, "\"v7918\""));
+  const TextReader grammar(compile_json_schema_text(schema + "]}"));
+  EXPECT_TRUE(grammar.matches("\"v7919\""));
+  EXPECT_FALSE(grammar.matches("\"v7918\""));
 }
 
 }  // namespace

@@ -35,22 +35,31 @@ inline GrammarMatcher matcher_of(Grammar grammar, std::shared_ptr<const TokenTab
           std::move(stop_ids)};
 }
 
-/// Whether the grammar has exactly this text.
-inline bool matches(const Grammar& grammar, std::string_view text) {
-  GrammarMatcher matcher = matcher_of(grammar, byte_table());
-  for (const char byte : text) {
-    if (!matcher.accept(static_cast<std::uint8_t>(byte))) return false;
-  }
-  return matcher.is_finished();
-}
+/// Reads texts byte by byte, each from the start.
+class TextReader {
+ public:
+  explicit TextReader(Grammar grammar) : start_(matcher_of(std::move(grammar), byte_table())) {}
 
-/// Whether a text of the grammar may begin so.
-inline bool may_begin(const Grammar& grammar, std::string_view text) {
-  GrammarMatcher matcher = matcher_of(grammar, byte_table());
-  for (const char byte : text) {
-    if (!matcher.accept(static_cast<std::uint8_t>(byte))) return false;
+  /// Whether the grammar has exactly this text.
+  bool matches(std::string_view text) const {
+    GrammarMatcher matcher = start_;
+    return (text.empty() || matcher.accept_bytes(text)) && matcher.is_finished();
   }
-  return true;
+  /// Whether a text of the grammar may begin so.
+  bool may_begin(std::string_view text) const {
+    GrammarMatcher matcher = start_;
+    return text.empty() || matcher.accept_bytes(text);
+  }
+
+ private:
+  GrammarMatcher start_;
+};
+
+inline bool matches(const Grammar& grammar, std::string_view text) {
+  return TextReader(grammar).matches(text);
+}
+inline bool may_begin(const Grammar& grammar, std::string_view text) {
+  return TextReader(grammar).may_begin(text);
 }
 
 /// The tokens that may come next, in order.

@@ -1,6 +1,7 @@
 #include "text/grammar/state_mask.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@ class StateMaskWalk {
   StateMaskWalk(const Automaton& automaton, const TokenTable& table, Stepper contexts,
                 StateIndex state)
       : automaton_(automaton), table_(table), stepper_(std::move(contexts)), state_(state) {
+    row_of_state_.assign(automaton.states.size(), -1);
     levels_.resize(static_cast<std::size_t>(table.max_token_bytes()) + 1);
     levels_[0].inside.push_back({state, Stepper::kBottom});
   }
@@ -26,7 +28,9 @@ class StateMaskWalk {
       const TokenPlace& place = places[i];
       const bool goes_on = enter(place);
       if (place.token_count > 0) note(place, static_cast<std::int32_t>(i));
-      i = goes_on ? i + 1 : static_cast<std::size_t>(place.end);
+      const bool takes_all = goes_on && takes_branch(place);
+      if (takes_all) note_branch(place);
+      i = goes_on && !takes_all ? i + 1 : static_cast<std::size_t>(place.end);
     }
     pack();
     return std::move(mask_);
@@ -39,9 +43,72 @@ class StateMaskWalk {
     bool is_left = false;  // the rule may have been left just here
   };
 
+  /// Where the bytes of a state lead.
+  struct Row {
+    std::array<StateIndex, 256> to;
+    std::uint8_t own_groups = 0;  // groups all of whose bytes lead back to the state
+  };
+
+  const Row& row(StateIndex index) {
+    std::int32_t& known = row_of_state_[static_cast<std::size_t>(index)];
+    if (known < 0) {
+      known = static_cast<std::int32_t>(rows_.size());
+      rows_.push_back(make_row(index));
+    }
+    return rows_[static_cast<std::size_t>(known)];
+  }
+
+  Row make_row(StateIndex index) const {
+    Row row;
+    row.to.fill(-1);
+    for (const ByteEdge& edge : automaton_.bytes_from(automaton_.state(index))) {
+      std::fill(row.to.begin() + edge.first, row.to.begin() + edge.last + 1, edge.to);
+    }
+    row.own_groups = 0xFF;
+    for (std::size_t byte = 0; byte < row.to.size(); ++byte) {
+      if (row.to[byte] == index) continue;
+      row.own_groups &=
+          static_cast<std::uint8_t>(~(1 << byte_group(static_cast<std::uint8_t>(byte))));
+    }
+    return row;
+  }
+
+  /// The usual step, from one state to one that is neither an end nor before a rule. False if it is
+  /// not of this kind.
+  bool step_simply(const Level& from, std::uint8_t byte, Level& to) {
+    if (from.inside.size() != 1 || !from.outside.empty()) return false;
+    const Position position = from.inside.front();
+    const StateIndex next = row(position.state).to[byte];
+    const bool is_simple = next < 0 || (!automaton_.state(next).accepts &&
+                                        automaton_.state(next).rule_edge_count == 0);
+    if (!is_simple) return false;
+    to.inside.clear();
+    to.outside.clear();
+    to.is_left = false;
+    if (next >= 0) to.inside.push_back({next, position.node});
+    return true;
+  }
+
+  /// Whether all tokens below a place stay in a state that leads to itself.
+  bool takes_branch(const TokenPlace& place) {
+    const std::vector<Position>& inside = levels_[place.depth].inside;
+    return std::any_of(inside.begin(), inside.end(), [&](const Position& position) {
+      return (place.groups_below & ~row(position.state).own_groups) == 0;
+    });
+  }
+
+  void note_branch(const TokenPlace& place) {
+    const std::span<const TokenPlace> places = table_.places();
+    for (auto i = static_cast<std::size_t>(&place - places.data()) + 1;
+         i < static_cast<std::size_t>(place.end); ++i) {
+      for (const TokenId token : table_.tokens_at(places[i])) mask_.tokens.push_back(token);
+    }
+  }
+
   bool enter(const TokenPlace& place) {
     const Level& from = levels_[place.depth - std::size_t{1}];
     Level& to = levels_[place.depth];
+    if (step_simply(from, place.byte, to)) return !to.inside.empty();
     stepper_.step(from.inside, place.byte, to.inside);
     const Position behind{automaton_.final_state, Stepper::kBottom};
     to.is_left = std::erase(to.inside, behind) > 0;
@@ -103,6 +170,8 @@ class StateMaskWalk {
   Stepper stepper_;
   StateIndex state_;
   std::vector<Level> levels_;  // by depth
+  std::vector<std::int32_t> row_of_state_;
+  std::vector<Row> rows_;
   std::vector<Position> left_;
   std::string_view last_;
   StateMask mask_;

@@ -43,6 +43,15 @@ std::shared_ptr<const StateMask> TokenGrammar::mask_of(StateIndex state) const {
   return mask;
 }
 
+void TokenGrammar::prepare(std::chrono::milliseconds budget) const {
+  const auto end = std::chrono::steady_clock::now() + budget;
+  for (std::size_t state = 0; state < groups_.size(); ++state) {
+    if (std::chrono::steady_clock::now() >= end) return;
+    const std::shared_ptr<const StateMask> mask = mask_of(static_cast<StateIndex>(state));
+    if (mask.use_count() == 1) return;  // it is not kept: the memory is full
+  }
+}
+
 std::int64_t TokenGrammar::memory_bytes() const {
   const std::lock_guard lock(mutex_);
   return grammar_.memory_bytes() + mask_bytes_;

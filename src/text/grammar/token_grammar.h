@@ -4,6 +4,7 @@
 #include "text/grammar/stepper.h"
 #include "text/grammar/token_table.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,9 @@ class TokenGrammar {
   const Automaton& automaton() const { return grammar_.automaton(); }
   const TokenTable& table() const { return *table_; }
   std::shared_ptr<const StateMask> mask_of(StateIndex state) const;
+  /// Makes masks ahead until all are kept, memory ends or the time is over: on the thread that
+  /// compiled the grammar, so that no sequence waits for them.
+  void prepare(std::chrono::milliseconds budget) const;
   /// About how much memory the automata and what is kept take.
   std::int64_t memory_bytes() const;
 

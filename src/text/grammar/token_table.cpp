@@ -15,6 +15,17 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+int byte_group(std::uint8_t byte) {
+  const char c = static_cast<char>(byte);
+  if (c >= 'a' && c <= 'z') return 0;
+  if (c >= 'A' && c <= 'Z') return 1;
+  if (c >= '0' && c <= '9') return 2;
+  if (c == ' ' || c == '_' || c == '-') return 3;
+  if (byte >= 0x80) return 4;
+  if (c == '"' || c == '\\') return 5;
+  return byte < ' ' ? 6 : 7;
+}
+
 TokenTable::TokenTable(std::vector<Token> tokens) {
   std::erase_if(tokens, [](const Token& token) { return token.bytes.empty(); });
   std::sort(tokens.begin(), tokens.end(), [](const Token& a, const Token& b) {
@@ -37,7 +48,12 @@ void TokenTable::add_places(const std::vector<Token>& tokens) {
   std::vector<std::size_t> path;  // the place of each byte of the last token
   const auto close = [&](std::size_t depth) {
     for (; path.size() > depth; path.pop_back()) {
-      places_[path.back()].end = static_cast<std::int32_t>(places_.size());
+      TokenPlace& place = places_[path.back()];
+      place.end = static_cast<std::int32_t>(places_.size());
+      if (path.size() < 2) continue;
+      TokenPlace& above = places_[path[path.size() - 2]];
+      above.groups_below |=
+          static_cast<std::uint8_t>(place.groups_below | 1 << byte_group(place.byte));
     }
   };
   std::string_view last;

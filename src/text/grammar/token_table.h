@@ -18,7 +18,12 @@ struct TokenPlace {
   std::int32_t token_count = 0;
   std::uint16_t depth = 0;  ///< bytes up to and with this place's
   std::uint8_t byte = 0;
+  std::uint8_t groups_below = 0;  ///< a bit for the byte group of each place below
 };
+
+/// Bytes in eight groups, so that the bytes of a whole branch can be told at a glance: letters,
+/// digits, spaces and so on, and those that often end what a rule reads.
+int byte_group(std::uint8_t byte);
 
 /// The tokens of a vocabulary as a tree by their bytes. Special tokens and those without bytes are
 /// left out: no constrained text has them. Immutable; made once for a model.
