@@ -5,14 +5,13 @@
 #   bench/device.sh run PART...      runs parts of that bundle on this machine's GPU; without PART: all of them
 #
 # Parts: check (conformance), sanitize (memcheck, racecheck and initcheck over small cases), job (a small job, and its bits
-# through every path), large-job (one of 0.6B parameters, and its checkpoints), attention, resident (a decode step as one
-# kernel), train, decode, levels (what exact and invariant cost by family), explain (kernels against the roofline),
+# through every path), large-job (one of 0.6B parameters, and its checkpoints), attention, train,
+# decode, levels (what exact and invariant cost by family), explain (kernels against the roofline),
 # peer-train, peer-decode. A machine with every package of the README needs no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
-programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step bench/bench_gpu_attention
-  bench/bench_gpu_resident)
+programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step bench/bench_gpu_attention)
 
 # Libraries that a bare GPU machine lacks: all but those of the compiler, the driver and CUDA.
 copy_libraries() {
@@ -61,7 +60,6 @@ run_sanitize() {
   return "$status"
 }
 run_attention() { step "$bundle/bench_gpu_attention"; }
-run_resident() { step "$bundle/bench_gpu_resident"; }
 run_train() {
   for shape in "4 4096 cuda" "8 4096 cuda" "8 4096 cuda:fast"; do
     read -r batch tokens device <<< "$shape"
@@ -97,7 +95,7 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check sanitize job large-job attention resident train decode levels explain peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check sanitize job large-job attention train decode levels explain peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 

@@ -17,6 +17,8 @@ struct TransformerSize {
   std::int64_t inner = 176;
   std::int64_t vocabulary = 512;
   Kind kind = Kind::bf16;
+  bool head_norms = false;  ///< of queries and keys
+  std::int64_t positions = 128;
 };
 
 /// Appends a dense decoder with rms norms, rope, grouped heads and SwiGLU, whose head is the
@@ -55,7 +57,8 @@ class TransformerProgram {
  private:
   ValueId add_layers() {
     positions_ = tokens_input("positions");
-    rope_ = builder_.constant("rope", RopeTable{.positions = 128, .dim = size_.head_dim});
+    rope_ =
+        builder_.constant("rope", RopeTable{.positions = size_.positions, .dim = size_.head_dim});
     table_ = weight("table", {size_.vocabulary, size_.hidden});
     ValueId x = builder_.one(Embedding{}, {tokens_input("ids"), table_});
     for (std::int64_t layer = 0; layer < size_.layers; ++layer) x = add_layer(x, layer);
@@ -80,8 +83,10 @@ class TransformerProgram {
   }
 
   ValueId attention(ValueId x) {
-    const ValueId q = rotated(split(linear(x, "q", size_.hidden, size_.heads * size_.head_dim)));
-    const ValueId k = rotated(split(linear(x, "k", size_.hidden, size_.kv_heads * size_.head_dim)));
+    const ValueId q =
+        rotated(split(linear(x, "q", size_.hidden, size_.heads * size_.head_dim)), "q_norm");
+    const ValueId k =
+        rotated(split(linear(x, "k", size_.hidden, size_.kv_heads * size_.head_dim)), "k_norm");
     const ValueId v = split(linear(x, "v", size_.hidden, size_.kv_heads * size_.head_dim));
     const ValueId o = paged_ ? paged(q, k, v)
                              : builder_.add(Attention{.scale = 0.25}, {q, k, v, indptr_}).front();
@@ -103,7 +108,10 @@ class TransformerProgram {
     return builder_.one(Reshape{{Symbol::tokens, columns / size_.head_dim, size_.head_dim}}, {x});
   }
 
-  ValueId rotated(ValueId x) { return builder_.one(Rope{}, {x, positions_, rope_}); }
+  ValueId rotated(ValueId x, const std::string& norm) {
+    if (size_.head_norms) x = builder_.one(RmsNorm{}, {x, weight(norm, {size_.head_dim})});
+    return builder_.one(Rope{}, {x, positions_, rope_});
+  }
 
   ValueId linear(ValueId x, const std::string& name, std::int64_t inputs, std::int64_t outputs) {
     return builder_.one(MatMul{.transpose_b = true, .out = size_.kind},

@@ -27,6 +27,7 @@ Driver look_up_all() {
   look_up("cuMemUnmap", result.unmap);
   look_up("cuMemSetAccess", result.set_access);
   look_up("cuMemGetAllocationGranularity", result.granularity);
+  look_up("cuTensorMapEncodeTiled", result.tensor_map);
   return result;
 }
 

@@ -6,8 +6,8 @@
 
 namespace parhelion::exec::cuda {
 
-/// The driver's calls for memory behind reserved addresses. They are looked up at run time, so
-/// that programs start on machines without a driver.
+/// The driver's calls for memory behind reserved addresses, and for maps of tensors. They are
+/// looked up at run time, so that programs start on machines without a driver.
 struct Driver {
   decltype(&cuMemAddressReserve) address_reserve = nullptr;
   decltype(&cuMemAddressFree) address_free = nullptr;
@@ -17,6 +17,7 @@ struct Driver {
   decltype(&cuMemUnmap) unmap = nullptr;
   decltype(&cuMemSetAccess) set_access = nullptr;
   decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
+  decltype(&cuTensorMapEncodeTiled) tensor_map = nullptr;
 };
 
 /// Errors: device if the driver lacks one.

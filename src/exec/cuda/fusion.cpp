@@ -88,7 +88,7 @@ bool Uses::is_within(ir::ValueId value, std::size_t first, std::size_t end) cons
 
 std::span<const Fusion> all_fusions() {
   static const std::array fusions = {norm_gradients_fusion(), product_add_fusion(),
-                                     head_rows_fusion(), gemvs_fusion()};
+                                     head_rows_fusion(), gemvs_fusion(), resident_fusion()};
   return fusions;
 }
 

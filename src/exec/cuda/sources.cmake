@@ -13,6 +13,8 @@ set(exec_cuda_sources
   cuda/fusions/head_rows.cpp
   cuda/fusions/norm_gradients.cpp
   cuda/fusions/product_add.cpp
+  cuda/fusions/resident.cpp
+  cuda/fusions/resident_ops.cpp
   cuda/graph_switch.cpp
   cuda/handles.cpp
   cuda/host_block.cpp
@@ -68,6 +70,7 @@ set(exec_cuda_alone
   cuda/kernels/plain_matmul.cu
   cuda/kernels/product_edges.cu
   cuda/kernels/reduce.cu
+  cuda/kernels/resident.cu
   cuda/kernels/rms_norm.cu
   cuda/kernels/rms_norm_grad.cu
   cuda/kernels/rms_norm_weight_grad.cu

@@ -19,4 +19,7 @@ Fusion head_rows_fusion();
 /// Products of one row by several weights: what `matmul.gemv` takes, in one launch.
 Fusion gemvs_fusion();
 
+/// All layers of a dense decoder for one row, and the norm after them: one kernel that stays.
+Fusion resident_fusion();
+
 }  // namespace parhelion::exec::cuda

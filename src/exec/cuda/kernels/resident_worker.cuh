@@ -1,8 +1,8 @@
 #pragma once
 
-#include "gpu_resident_ring.cuh"
+#include "exec/cuda/kernels/resident_ring.cuh"
 
-namespace parhelion::bench {
+namespace parhelion::exec::cuda::resident {
 
 /// What the computing warps of a block share between the phases of a step: products of weights from
 /// the ring by numbers of the other blocks.
@@ -11,17 +11,14 @@ namespace parhelion::bench {
 /// blocks meet once a phase: where rows are summed over warps.
 class Worker {
  public:
-  __device__ __forceinline__ Worker(const StepArgs& args, const Ring& ring, char* shared)
-      : exchanger(args.exchange, args.pause, args.exchanged.state),
-        lane(static_cast<int>(threadIdx.x) % 32),
+  __device__ __forceinline__ Worker(const ResidentStep& args, const Ring& ring, char* shared)
+      : lane(static_cast<int>(threadIdx.x) % 32),
         warp(static_cast<int>(threadIdx.x) / 32),
         block(static_cast<int>(blockIdx.x)),
-        args_(args),
-        layout_(args.model.shape),
+        layout_(args.shape),
         shared_(shared),
         ring_(ring) {}
 
-  Exchanger exchanger;
   const int lane, warp, block;
 
   /// This lane's part of the sum of squares of `columns` numbers of `epoch`, which become the input
@@ -29,19 +26,17 @@ class Worker {
   __device__ __forceinline__ float read_input(const Word* words, int columns, const Bf16* gain,
                                               std::uint32_t epoch) {
     constexpr int kBatch = 4;
-    const int chunks = columns / kTileColumns;
-    const int own = warp * kColumns + lane * 4;
+    const int chunks = own_chunks(columns);
     float squares = 0.0f;
-    exchanger.begin_reading();
     for (int first = 0; first < chunks; first += kBatch) {
       const int count = min(kBatch, chunks - first);
-      const auto column = [&](int i) { return (first + i) * kTileColumns + own; };
+      const auto column = [&](int i) { return own_column(first + i); };
       uint2 gains[kBatch];
       uint2 numbers[kBatch];
 #pragma unroll
       for (int i = 0; i < kBatch; ++i)
         if (gain != nullptr && i < count) gains[i] = four_of(gain + column(i));
-      exchanger.read<kBatch>([&](int i) { return words + column(i) / 2; }, count, epoch, numbers);
+      await_words<kBatch>([&](int i) { return words + column(i) / 2; }, count, epoch, numbers);
 #pragma unroll
       for (int i = 0; i < kBatch; ++i)
         if (i < count) squares += keep_input(first + i, numbers[i], gain != nullptr, gains[i]);
@@ -50,36 +45,57 @@ class Worker {
     return squares;
   }
 
+  /// The same of numbers that an earlier kernel wrote.
+  __device__ __forceinline__ float read_input(const Bf16* x, int columns, const Bf16* gain) {
+    float squares = 0.0f;
+    for (int chunk = 0; chunk < own_chunks(columns); ++chunk) {
+      const int column = own_column(chunk);
+      squares += keep_input(chunk, four_of(x + column), true, four_of(gain + column));
+    }
+    __syncwarp();
+    return squares;
+  }
+
+  /// Calls `body` with the column and the kept numbers of each four of this lane's.
+  template <class Body>
+  __device__ __forceinline__ void for_input(int columns, const Body& body) const {
+    for (int chunk = 0; chunk < own_chunks(columns); ++chunk)
+      body(own_column(chunk),
+           *reinterpret_cast<const uint2*>(own_input() + chunk * kTokenBytes + lane * 8));
+  }
+
   /// Sums of `groups` times eight rows over this warp's columns; settle() lets them be read.
   __device__ __forceinline__ void product(int groups, int columns) {
-    const int chunks = columns / kTileColumns;
+    const int chunks = (columns + kTileColumns - 1) / kTileColumns;
+    const int own = own_chunks(columns);
     float sums[4][4];
+    uint4 weights[4];
     uint4 input[4];
     turn_ ^= 1;
     for (int group = 0; group < groups; ++group) {
       for (int chunk = 0; chunk < chunks; ++chunk) {
-        uint4 weights[4];
-        load_weights(weights);
-        if (chunks > 1 || group == 0) load_input(input, chunk);
+        const char* stage = await_stage();
+        if (chunk < own) load_weights(weights, stage);
+        if (chunk < own && (chunks > 1 || group == 0)) load_input(input, chunk);
         release_stage();
         if (chunk == 0 && group > 0) store_sums(group - 1, sums);
         if (chunk == 0) clear(sums);
-        multiply(sums, input, weights);
+        if (chunk < own) multiply(sums, input, weights);
       }
     }
-    store_sums(groups - 1, sums);
+    if (groups > 0) store_sums(groups - 1, sums);
   }
 
   /// Waits for the sums of all warps.
   __device__ __forceinline__ void settle() const { computing_barrier(); }
 
   /// Waits for the sums of all warps; 1 / rms of `columns` numbers from the lanes' parts.
-  __device__ __forceinline__ float settle_norm(float squares, int columns) const {
+  __device__ __forceinline__ float settle_norm(float squares, int columns, float eps) const {
     float* all = reinterpret_cast<float*>(shared_ + layout_.squares) + turn_ * kWarps;
     const float own = lane_sum(squares);
     if (lane == 0) all[warp] = own;
     computing_barrier();
-    return rsqrtf(sum_of_warps(all) / static_cast<float>(columns) + kEpsilon);
+    return rsqrtf(sum_of_warps(all) / static_cast<float>(columns) + eps);
   }
 
   /// A row's sum, after settling and before the next product but one.
@@ -120,21 +136,6 @@ class Worker {
     }
   }
 
-  /// Lets the producer go on where it asks for nothing ahead.
-  __device__ __forceinline__ void open_product() {
-    ++opened_;
-    if (threadIdx.x == 0) *reinterpret_cast<volatile int*>(shared_ + layout_.opened) = opened_;
-  }
-
-  __device__ __forceinline__ void input_is_there(int layer, int phase) const {
-    mark(layer, 2 * phase);
-  }
-
-  __device__ __forceinline__ void output_is_written(int layer, int phase) {
-    exchanger.end_writing();
-    mark(layer, 2 * phase + 1);
-  }
-
  private:
   __device__ __forceinline__ float* partials() const {
     return reinterpret_cast<float*>(shared_ + layout_.partials) +
@@ -142,6 +143,14 @@ class Worker {
   }
   __device__ __forceinline__ char* own_input() const {
     return shared_ + layout_.input + warp * layout_.input_bytes;
+  }
+
+  /// Chunks of 1024 columns in which this warp has its 128; only in the last it may have none.
+  __device__ __forceinline__ int own_chunks(int columns) const {
+    return (columns - warp * kColumns + kTileColumns - 1) / kTileColumns;
+  }
+  __device__ __forceinline__ int own_column(int chunk) const {
+    return chunk * kTileColumns + warp * kColumns + lane * 4;
   }
 
   __device__ __forceinline__ float keep_input(int chunk, uint2 numbers, bool has_gain,
@@ -158,8 +167,8 @@ class Worker {
     return low.x * low.x + low.y * low.y + high.x * high.x + high.y * high.y;
   }
 
-  __device__ __forceinline__ void load_weights(uint4 (&weights)[4]) const {
-    const char* from = await_stage() + lane / 4 * kRowBytes + warp * kTokenBytes + lane % 4 * 16;
+  __device__ __forceinline__ void load_weights(uint4 (&weights)[4], const char* stage) const {
+    const char* from = stage + lane / 4 * kRowBytes + warp * kTokenBytes + lane % 4 * 16;
 #pragma unroll
     for (int i = 0; i < 4; ++i) weights[i] = *reinterpret_cast<const uint4*>(from + i * 64);
   }
@@ -190,18 +199,11 @@ class Worker {
     return (low.x + low.y + (low.z + low.w)) + (high.x + high.y + (high.z + high.w));
   }
 
-  __device__ __forceinline__ void mark(int layer, int point) const {
-    if (args_.marks == nullptr || block != 0 || threadIdx.x != 0) return;
-    args_.marks[layer * kMarks + point] = clock64();
-  }
-
-  const StepArgs& args_;
   const SharedLayout layout_;
   char* shared_;
   Ring ring_;
   RingPlace place_;
   int turn_ = 0;
-  int opened_ = 0;
 };
 
-}  // namespace parhelion::bench
+}  // namespace parhelion::exec::cuda::resident

@@ -1,134 +1,148 @@
 #pragma once
 
-#include "gpu_resident_worker.cuh"
+#include "exec/cuda/kernels/resident_worker.cuh"
+
 #include <cmath>
 
-namespace parhelion::bench {
+namespace parhelion::exec::cuda::resident {
 
 /// Attention of one row over paged keys: a block has a split of the keys of one key head and all
-/// `group` query heads of it; a warp has eight keys of each page.
+/// `group` query heads of it; a warp has eight keys of each stage. Few keys are one block's.
 template <int group>
 class SplitAttention {
  public:
-  __device__ __forceinline__ SplitAttention(const StepArgs& args, Worker& worker, char* shared)
+  __device__ __forceinline__ SplitAttention(const ResidentStep& args, Worker& worker, char* shared)
       : args_(args),
-        model_(args.model),
         worker_(worker),
+        row_(args.row),
         lane_(worker.lane),
         head_(worker.block / kSplits),
         split_(worker.block % kSplits),
-        position_(*args.model.position) {
-    const SharedLayout layout(model_.shape);
+        scale_(args.scale * 1.4426950408889634f) {
+    const SharedLayout layout(args.shape);
     queries_ = shared + layout.queries + worker.warp * group * kTokenBytes;
     chances_ = reinterpret_cast<float*>(shared + layout.chances) + worker.warp * group * 12;
     merged_ = reinterpret_cast<float*>(shared + layout.merged);
     find_angles();
   }
 
-  /// From words of q, k and v to words of this split's output.
-  __device__ __forceinline__ void attend(int layer, std::uint32_t epoch) {
+  /// From words of q, k and v to words of this split's output, or of the whole output.
+  __device__ __forceinline__ void attend(const ResidentLayer& layer, std::uint32_t epoch) {
+    if (split_ >= row_.splits) return;
     float queries[group][4];
     float key[4];
     float value[4];
-    worker_.exchanger.begin_reading();
     read_heads(layer, epoch, queries, key, value);
-    worker_.input_is_there(layer, 1);
-    worker_.open_product();
     load_queries();
     forget();
-    const PageRange pages(position_, split_);
-    for (int page = pages.first; page < pages.last; ++page) {
-      const int keys = min(max(position_ - page * kPageTokens - worker_.warp * 8, 0), 8);
-      score(keys);
-      weigh(keys);
-    }
-    if (has_new_key()) {
-      see_new_key(queries, key, value);
-      cache_new_key(layer, key, value);
+    see_pages();
+    if (has_last_warp()) {
+      if (row_.has_new) see_new_key(queries, key, value);
+      if (row_.location >= 0) cache_new_key(layer, key, value);
     }
     merge_warps();
-    write_split(epoch);
-    worker_.output_is_written(layer, 1);
+    if (row_.splits == 1) {
+      write_whole(epoch);
+    } else {
+      write_split(epoch);
+    }
   }
 
-  /// From words of all splits to words of this block's columns of the output.
-  __device__ __forceinline__ void merge_splits(int layer, std::uint32_t epoch) {
-    constexpr int kPairs = group / 2;  // of columns, in a warp
-    const int first = (split_ * kWarps + worker_.warp) * group + lane_ / 16;
+  /// From words of all splits to words of this block's columns of the output: a word, two columns,
+  /// is of a warp's halves, in which a lane has a split.
+  __device__ __forceinline__ void merge_splits(std::uint32_t epoch) {
+    if (row_.splits == 1) return;
+    constexpr int kWords = group * kColumns / 2 / kSplits;  // of the block
+    constexpr int kMost = (kWords + kWarps - 1) / kWarps;   // of a warp
+    const int first = split_ * kWords + worker_.warp;
+    const int count = (kWords - worker_.warp + kWarps - 1) / kWarps;
     const Word* parts =
-        args_.exchanged.parts + std::int64_t{head_ * kSplits + lane_ % 16} * group * kColumns * 2;
-    uint2 seen[kPairs];
-    worker_.exchanger.begin_reading();
-    worker_.exchanger.template read<kPairs>([&](int i) { return parts + (first + 2 * i) * 2; },
-                                            kPairs, epoch, seen);
-    worker_.input_is_there(layer, 2);
+        args_.words.parts + std::int64_t{head_ * kSplits + lane_ % 16} * group * kColumns * 2;
+    uint2 seen[kMost];
+    await_words<kMost>([&](int i) { return parts + ((first + i * kWarps) * 2 + lane_ / 16) * 2; },
+                       count, epoch, seen);
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
+    for (int i = 0; i < kMost; ++i) {
+      if (i >= count) break;
       const float own = merged_output(__uint_as_float(seen[i].x), __uint_as_float(seen[i].y));
       const float next = __shfl_xor_sync(kAllLanes, own, 16);
       if (lane_ == 0)
-        store_word(args_.exchanged.attended + (head_ * group * kColumns + first + 2 * i) / 2,
+        store_word(args_.words.attended + head_ * group * kColumns / 2 + first + i * kWarps,
                    packed(own, next), epoch);
     }
-    worker_.output_is_written(layer, 2);
   }
 
  private:
-  __device__ __forceinline__ bool has_new_key() const {
-    return split_ == kSplits - 1 && worker_.warp == 0;
+  /// Whether this warp sees the new key and writes it.
+  __device__ __forceinline__ bool has_last_warp() const {
+    return split_ == row_.splits - 1 && worker_.warp == 0;
+  }
+
+  __device__ __forceinline__ void see_pages() {
+    const TileRange range(row_, split_);
+    const int end = min(range.last * kKeyTile, row_.past) - worker_.warp * 8;
+    for (int token = range.first * kKeyTile; token < range.last * kKeyTile; token += kStageKeys) {
+      const int keys = min(max(end - token, 0), 8);
+      score(keys);
+      weigh(keys);
+    }
   }
 
   /// cos and sin of this lane's four columns, sin with the sign of its half.
   __device__ __forceinline__ void find_angles() {
-    const float* row = model_.turns + std::int64_t{position_} * kColumns + lane_ % 16 * 4;
+    const float* turns = args_.row.turns + std::int64_t{row_.position} * kColumns + lane_ % 16 * 4;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      cos_[i] = row[i];
-      sin_[i] = lane_ < 16 ? -row[kColumns / 2 + i] : row[kColumns / 2 + i];
+      cos_[i] = turns[i];
+      sin_[i] = lane_ < 16 ? -turns[kColumns / 2 + i] : turns[kColumns / 2 + i];
     }
   }
 
   /// Four columns a lane: of all queries, and of the new key and value in the warp that sees them.
-  __device__ __forceinline__ void read_heads(int layer, std::uint32_t epoch,
+  __device__ __forceinline__ void read_heads(const ResidentLayer& layer, std::uint32_t epoch,
                                              float (&queries)[group][4], float (&key)[4],
                                              float (&value)[4]) {
-    const DecoderShape& shape = model_.shape;
-    const Bf16* gains = model_.gains + std::int64_t{layer} * shape.gains() + 2 * shape.hidden;
-    const uint2 query_gain = Worker::four_of(gains + lane_ * 4);
-    const uint2 key_gain = Worker::four_of(gains + kColumns + lane_ * 4);
+    const bool has_norms = layer.query_gain != nullptr;
+    const uint2 query_gain = has_norms ? Worker::four_of(layer.query_gain + lane_ * 4) : uint2{};
+    const uint2 key_gain = has_norms ? Worker::four_of(layer.key_gain + lane_ * 4) : uint2{};
     const auto words_of = [&](int i) {
       int at = head_ * group + i;
-      if (i == group) at = shape.heads + head_;
-      if (i > group) at = shape.heads + kKeyHeads + head_;
-      return args_.exchanged.qkv + (at * kColumns + lane_ * 4) / 2;
+      if (i == group) at = args_.shape.heads + head_;
+      if (i > group) at = args_.shape.heads + kKeyHeads + head_;
+      return args_.words.qkv + (at * kColumns + lane_ * 4) / 2;
     };
     uint2 numbers[group + 2];
-    worker_.exchanger.template read<group + 2>(words_of, has_new_key() ? group + 2 : group, epoch,
-                                               numbers);
+    await_words<group + 2>(words_of, has_last_warp() ? group + 2 : group, epoch, numbers);
 #pragma unroll
     for (int i = 0; i < group; ++i) {
-      turn(numbers[i], query_gain, queries[i]);
+      turn(numbers[i], has_norms, query_gain, queries[i]);
       *reinterpret_cast<uint2*>(queries_ + i * kTokenBytes + lane_ * 8) = stored(queries[i]);
     }
-    turn(numbers[group], key_gain, key);
+    turn(numbers[group], has_norms, key_gain, key);
     unpack(numbers[group + 1], value);
     __syncwarp();
   }
 
   /// A head's norm and rope, each rounded to bf16.
-  __device__ __forceinline__ void turn(uint2 numbers, uint2 gain, float (&result)[4]) const {
+  __device__ __forceinline__ void turn(uint2 numbers, bool has_norm, uint2 gain,
+                                       float (&result)[4]) const {
     float x[4];
-    float gains[4];
     unpack(numbers, x);
-    unpack(gain, gains);
-    const float squares = lane_sum(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-    const float scale = rsqrtf(squares / kColumns + kEpsilon);
+    if (has_norm) norm(x, gain);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float own = rounded(x[i] * scale * gains[i]);
-      const float other = __shfl_xor_sync(kAllLanes, own, 16);
-      result[i] = rounded(own * cos_[i] + other * sin_[i]);
+      const float other = __shfl_xor_sync(kAllLanes, x[i], 16);
+      result[i] = rounded(x[i] * cos_[i] + other * sin_[i]);
     }
+  }
+
+  __device__ __forceinline__ void norm(float (&x)[4], uint2 gain) const {
+    float gains[4];
+    unpack(gain, gains);
+    const float squares = lane_sum(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    const float scale = rsqrtf(squares / kColumns + args_.head_eps);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] = rounded(x[i] * scale * gains[i]);
   }
 
   __device__ __forceinline__ void load_queries() {
@@ -145,7 +159,7 @@ class SplitAttention {
     for (int i = 0; i < group * 4; ++i) output_[i / 4][i % 4] = 0.0f;
   }
 
-  /// Chances of this warp's keys of the page in the next stage, of which `keys` are there.
+  /// Chances of this warp's keys in the next stage, of which `keys` are there.
   __device__ __forceinline__ void score(int keys) {
     uint4 rows[4];
     load_keys(rows);
@@ -185,8 +199,8 @@ class SplitAttention {
   }
 
   /// In powers of two.
-  static __device__ __forceinline__ float score_of(const float (&sums)[4][4], int i) {
-    return (sums[0][i] + sums[1][i] + (sums[2][i] + sums[3][i])) * kScale;
+  __device__ __forceinline__ float score_of(const float (&sums)[4][4], int i) const {
+    return (sums[0][i] + sums[1][i] + (sums[2][i] + sums[3][i])) * scale_;
   }
 
   __device__ __forceinline__ void keep_chances(float2 chances, float fade) const {
@@ -198,7 +212,7 @@ class SplitAttention {
     __syncwarp();
   }
 
-  /// Adds the values of the page in the next stage by the chances of its keys.
+  /// Adds the values in the next stage by the chances of its keys.
   __device__ __forceinline__ void weigh(int keys) {
     const char* from = worker_.await_stage() + worker_.warp * 8 * kTokenBytes + lane_ * 8;
     if (keys > 0) fade_output();
@@ -230,7 +244,7 @@ class SplitAttention {
       float score = 0.0f;
 #pragma unroll
       for (int i = 0; i < 4; ++i) score = fmaf(queries[j][i], key[i], score);
-      score = lane_sum(score) * kScale;
+      score = lane_sum(score) * scale_;
       const float before = __shfl_sync(kAllLanes, most_, 4 * j);
       const float most = fmaxf(before, score);
       const float chance = exp2f(score - most);
@@ -245,14 +259,12 @@ class SplitAttention {
     }
   }
 
-  __device__ __forceinline__ void cache_new_key(int layer, const float (&key)[4],
+  __device__ __forceinline__ void cache_new_key(const ResidentLayer& layer, const float (&key)[4],
                                                 const float (&value)[4]) const {
-    const int page = model_.table[position_ / kPageTokens];
-    const std::int64_t token = std::int64_t{page} * kPageTokens + position_ % kPageTokens;
-    const std::int64_t to = layer * model_.cache_numbers() +
-                            (token * kKeyHeads + head_) * std::int64_t{kColumns} + lane_ * 4;
-    *reinterpret_cast<uint2*>(model_.keys + to) = stored(key);
-    *reinterpret_cast<uint2*>(model_.values + to) = stored(value);
+    const std::int64_t to =
+        (row_.location * kKeyHeads + head_) * std::int64_t{kColumns} + lane_ * 4;
+    *reinterpret_cast<uint2*>(layer.keys + to) = stored(key);
+    *reinterpret_cast<uint2*>(layer.values + to) = stored(value);
   }
 
   __device__ __forceinline__ void merge_warps() const {
@@ -269,28 +281,37 @@ class SplitAttention {
     computing_barrier();
   }
 
-  /// Each thread has a column of a head: its mean over this split, and log2 of the split's weight.
-  __device__ __forceinline__ void write_split(std::uint32_t epoch) const {
-    Word* to = args_.exchanged.parts + std::int64_t{worker_.block} * group * kColumns * 2;
-    for (int u = static_cast<int>(threadIdx.x); u < group * kColumns; u += kComputing) {
-      const float* row = merged_ + u / kColumns * (kColumns + 2);
-      constexpr int kWarpFloats = group * (kColumns + 2);
-      float most = -INFINITY;
+  /// A column of the group's heads: the mean of its values in this split, and log2 of their weight.
+  __device__ __forceinline__ float2 column_of_split(int column) const {
+    const float* row = merged_ + column / kColumns * (kColumns + 2);
+    constexpr int kWarpFloats = group * (kColumns + 2);
+    float most = -INFINITY;
 #pragma unroll
-      for (int w = 0; w < kWarps; ++w) most = fmaxf(most, row[w * kWarpFloats + kColumns]);
-      float sum = 0.0f;
-      float output = 0.0f;
+    for (int w = 0; w < kWarps; ++w) most = fmaxf(most, row[w * kWarpFloats + kColumns]);
+    if (most == -INFINITY) return make_float2(0.0f, -INFINITY);
+    float sum = 0.0f;
+    float output = 0.0f;
 #pragma unroll
-      for (int w = 0; w < kWarps; ++w) {
-        const float* from = row + w * kWarpFloats;
-        const float weight = from[kColumns] > -INFINITY ? exp2f(from[kColumns] - most) : 0.0f;
-        sum = fmaf(weight, from[kColumns + 1], sum);
-        output = fmaf(weight, from[u % kColumns], output);
-      }
-      const bool any = most > -INFINITY;
-      store_words(to + u * 2, __float_as_uint(any ? output / sum : 0.0f),
-                  __float_as_uint(any ? most + log2f(sum) : -INFINITY), epoch);
+    for (int w = 0; w < kWarps; ++w) {
+      const float* from = row + w * kWarpFloats;
+      const float weight = exp2f(from[kColumns] - most);
+      sum = fmaf(weight, from[kColumns + 1], sum);
+      output = fmaf(weight, from[column % kColumns], output);
     }
+    return make_float2(output / sum, most + log2f(sum));
+  }
+
+  __device__ __forceinline__ void write_split(std::uint32_t epoch) const {
+    Word* to = args_.words.parts + std::int64_t{worker_.block} * group * kColumns * 2;
+    for (int u = static_cast<int>(threadIdx.x); u < group * kColumns; u += kComputing) {
+      const float2 column = column_of_split(u);
+      store_words(to + u * 2, __float_as_uint(column.x), __float_as_uint(column.y), epoch);
+    }
+  }
+
+  __device__ __forceinline__ void write_whole(std::uint32_t epoch) const {
+    write_rows(args_.words.attended + head_ * group * kColumns / 2, group * kColumns, epoch,
+               [&](int column) { return column_of_split(column).x; });
   }
 
   /// The mean of sixteen lanes' outputs by their weights.
@@ -319,13 +340,11 @@ class SplitAttention {
     return make_uint2(packed(x[0], x[1]), packed(x[2], x[3]));
   }
 
-  static constexpr float kScale =
-      0.08838834764831845f * 1.4426950408889634f;  // log2(e) / sqrt(128)
-
-  const StepArgs& args_;
-  const Decoder& model_;
+  const ResidentStep& args_;
   Worker& worker_;
-  const int lane_, head_, split_, position_;
+  const Row row_;
+  const int lane_, head_, split_;
+  const float scale_;  // of scores, in powers of two
   char* queries_;
   float* chances_;
   float* merged_;
@@ -335,4 +354,4 @@ class SplitAttention {
   float output_[group][4];          // of columns lane * 4 on
 };
 
-}  // namespace parhelion::bench
+}  // namespace parhelion::exec::cuda::resident

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_bf16.h>
 
@@ -7,7 +8,7 @@
 extern "C" __device__ void __assertfail(const char* what, const char* file, unsigned line,
                                         const char* function, std::size_t char_bytes);
 
-namespace parhelion::bench {
+namespace parhelion::exec::cuda::resident {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
@@ -90,6 +91,17 @@ __device__ __forceinline__ void bulk_copy(std::uint32_t to, const void* from, un
       : "memory");
 }
 
+/// Copies a tile of a tensor of rank 3 that begins at (column, head, token); what lies outside the
+/// tensor is zero, and is counted too.
+__device__ __forceinline__ void tile_copy(std::uint32_t to, const void* map, int head, int token,
+                                          std::uint32_t barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(map), "r"(0), "r"(head), "r"(token), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
 __device__ __forceinline__ void prefetch(const void* at) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
@@ -122,4 +134,4 @@ __device__ __forceinline__ float rounded(float x) {
   return __bfloat162float(__float2bfloat16_rn(x));
 }
 
-}  // namespace parhelion::bench
+}  // namespace parhelion::exec::cuda::resident
