@@ -54,14 +54,22 @@ ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
 }
 
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape) {
-  return {.model = model.architecture,
-          .extend = model::build_extend(model, shape.kind,
-                                        {.page_tokens = shape.page_tokens, .slots = shape.slots}),
-          .catalogue = shape.catalogue,
-          .vocabulary = model.vocabulary,
-          .cache = {.page_tokens = shape.page_tokens, .context_tokens = shape.context_tokens},
-          .sampling = sampling_policy(model),
-          .stop_ids = model.eos_ids};
+  const model::ExtendShape extend{.page_tokens = shape.page_tokens, .slots = shape.slots};
+  contract::Contract contract = {
+      .model = model.architecture,
+      .extend = model::build_extend(model, shape.kind, extend),
+      .catalogue = shape.catalogue,
+      .vocabulary = model.vocabulary,
+      .cache = {.page_tokens = shape.page_tokens, .context_tokens = shape.context_tokens},
+      .sampling = sampling_policy(model),
+      .stop_ids = model.eos_ids};
+  if (!shape.edited_catalogue.empty()) {
+    contract.edited = model::build_extend(model, shape.kind, extend, model::Edits::on);
+    contract.edited_catalogue = shape.edited_catalogue;
+  }
+  contract.copy_pages =
+      model::build_copy_pages(model, shape.kind, shape.page_tokens, shape.copy_lanes);
+  return contract;
 }
 
 }  // namespace parhelion::app

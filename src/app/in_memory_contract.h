@@ -17,6 +17,8 @@ struct ServingShape {
   std::vector<ir::Capacities> catalogue = {};
   std::int64_t page_tokens = kPageTokens;
   std::int64_t slots = 1;  ///< sequences whose last drawn token the device keeps
+  std::vector<ir::Capacities> edited_catalogue = {};  ///< empty: logits cannot be edited
+  std::int64_t copy_lanes = 16;                       ///< pages copied at once
 };
 
 /// One row of a catalogue for one sequence.

@@ -112,6 +112,11 @@ class Executor {
   /// Errors: exhausted if there is not so much memory.
   virtual std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) = 0;
 
+  /// Makes memory for later snapshots now, where that takes long.
+  ///
+  /// Errors: as snapshot_memory.
+  virtual void prepare_snapshots(std::int64_t) {}
+
   /// Copies a parameter or state buffer to `out`, which is as long.
   ///
   /// Errors: as download.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace parhelion::serve {
 namespace {
@@ -21,19 +22,27 @@ std::int64_t pages_of(const contract::Contract& contract, std::int64_t asked) {
 }
 
 /// Sequences that can decode in one step.
-std::int64_t most_rows_of(std::span<const ir::Capacities> catalogue) {
+std::int64_t most_rows_of(const InstanceSet& instances) {
   std::int64_t most = 0;
-  for (const ir::Capacities& instance : catalogue) {
+  for (const ir::Capacities& instance : instances.catalogue) {
     most = std::max(most, std::min({instance[ir::Symbol::rows], instance[ir::Symbol::logit_rows],
                                     instance[ir::Symbol::tokens]}));
   }
   return most;
 }
 
-std::int64_t most_queries_of(std::span<const ir::Capacities> catalogue) {
+std::int64_t most_rows_of(const Stepper& stepper) {
+  const std::int64_t plain = most_rows_of(stepper.instances(StepKind::plain));
+  if (!stepper.can_edit()) return plain;
+  return std::min(plain, most_rows_of(stepper.instances(StepKind::edited)));
+}
+
+std::int64_t most_queries_of(const Stepper& stepper) {
   std::int64_t most = 0;
-  for (const ir::Capacities& instance : catalogue)
-    most = std::max(most, instance[ir::Symbol::logit_rows]);
+  for (const StepKind kind : {StepKind::plain, StepKind::edited}) {
+    for (const ir::Capacities& instance : stepper.instances(kind).catalogue)
+      most = std::max(most, instance[ir::Symbol::logit_rows]);
+  }
   return most;
 }
 
@@ -42,11 +51,13 @@ bool is_stop_id(const contract::Contract& contract, const Request& request, std:
   return !request.ignore_stop_ids && std::ranges::count(contract.stop_ids, id) != 0;
 }
 
-bool edits_logits(const Request& request) {
-  return request.repetition_penalty.value_or(1) != 1 || request.presence_penalty.value_or(0) != 0 ||
-         request.frequency_penalty.value_or(0) != 0 || request.min_tokens > 0 ||
-         request.top_tokens > 0 || !request.logit_bias.empty() || !request.bad_ids.empty() ||
-         !request.allowed_ids.empty() || request.token_mask;
+TokenEvent event_of(const Sequence& sequence, const LogitAnswer& answer) {
+  TokenEvent event{.sequence = sequence.index,
+                   .token = {answer.sampled, answer.sampled_log_probability},
+                   .top_count = sequence.of->request.top_tokens};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(event.top_count); ++i)
+    event.top.at(i) = {answer.top_ids[i], answer.top_log_probabilities[i]};
+  return event;
 }
 
 }  // namespace
@@ -57,28 +68,42 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
       contract_(std::move(contract)),
       settings_(settings),
       stepper_(contract_, executor, settings.weights, pages_of(contract_, settings.pages)),
-      most_rows_(most_rows_of(stepper_.catalogue())),
+      most_rows_(most_rows_of(stepper_)),
       cache_(pages_of(contract_, settings.pages), contract_.cache.page_tokens),
       queue_(settings.queue_sequences + most_rows_, settings.ageing),
-      budget_(stepper_.catalogue(), settings.step_target) {
+      plain_budget_(stepper_.instances(StepKind::plain).catalogue, settings.step_target),
+      edited_budget_(stepper_.instances(StepKind::edited).catalogue, settings.step_target) {
   // Weights that change would make what is cached out of date.
   if (settings_.weights == exec::Weights::trained) settings_.shares_prefixes = false;
-  poisoned_.pages.reserve(static_cast<std::size_t>(cache_.total_count()));
-  running_.reserve(static_cast<std::size_t>(most_rows_));
-  parts_.reserve(static_cast<std::size_t>(most_rows_));
-  rows_.reserve(static_cast<std::size_t>(most_rows_));
-  queries_.reserve(static_cast<std::size_t>(most_queries_of(stepper_.catalogue())));
+  ensure(stepper_.can_copy_pages(), ErrorKind::invalid,
+         "engine: the contract has no program that copies pages, expected one");
+  ensure(!settings_.overlaps || stepper_.slot_count() >= most_rows_, ErrorKind::invalid,
+         "engine: overlapping steps of {} rows need as many slots, the contract has {}", most_rows_,
+         stepper_.slot_count());
+  const auto rows = static_cast<std::size_t>(most_rows_);
+  for (std::int32_t slot = 0; slot < most_rows_; ++slot) free_slots_.push_back(slot);
+  running_.reserve(rows);
+  for (auto* parts : {&parts_, &flying_parts_}) parts->reserve(rows);
+  rows_.reserve(rows);
+  copies_.reserve(rows + static_cast<std::size_t>(cache_.total_count()));
+  queries_.reserve(static_cast<std::size_t>(most_queries_of(stepper_)));
 }
 
 std::vector<std::unique_ptr<Sequence>> Engine::sequences_of(Request request, Ticket ticket,
                                                             Sink& sink) const {
-  ensure(!edits_logits(request), ErrorKind::unsupported,
-         "request: asks for changed logits, which the contract's program does not offer");
   auto sequences = make_sequences(contract_, std::move(request), ticket, sink);
-  const std::int64_t pages = cache_.pages_for(sequences.front()->most_tokens);
+  const Sequence& first = *sequences.front();
+  const std::int64_t pages = cache_.pages_for(first.most_tokens);
   ensure(pages <= cache_.total_count(), ErrorKind::invalid,
          "request: needs {} pages of {} tokens, the cache has {}", pages,
          contract_.cache.page_tokens, cache_.total_count());
+  if (!first.edits) return sequences;
+  ensure(stepper_.can_edit(), ErrorKind::unsupported,
+         "request: asks for changed logits or top tokens, which the contract has no program for");
+  const std::int64_t room = std::ranges::max(stepper_.instances(StepKind::edited).edits);
+  ensure(first.edits->most_ids() <= room, ErrorKind::unsupported,
+         "request: penalties and biases may name {} ids, a step has room for {}",
+         first.edits->most_ids(), room);
   return sequences;
 }
 
@@ -102,8 +127,13 @@ void Engine::drop_cancelled() {
   remove_ended();
 }
 
+/// Lets go of sequences that have ended, when no step that is under way has them.
 void Engine::remove_ended() {
-  std::erase_if(running_, [](const auto& sequence) { return sequence->has_ended; });
+  std::erase_if(running_, [&](const auto& sequence) {
+    const bool is_done = sequence->has_ended && sequence->steps_in_flight == 0;
+    if (is_done) free_slots_.push_back(sequence->slot);
+    return is_done;
+  });
 }
 
 /// Check, hold, check again: what a sequence holds of the cache cannot be evicted any more, so the
@@ -115,18 +145,31 @@ bool Engine::try_admit(Sequence& sequence) {
   if (settings_.shares_prefixes && !request.prompt_log_probabilities) {
     const auto but_last = std::span(sequence.tokens).first(sequence.tokens.size() - 1);
     match = cache_.hold_match(request.cache_salt, but_last, held);
-    if (match.partial_page >= 0) cache_.release_partial(match.partial_page);
   }
+  const std::int64_t whole_pages = std::ssize(held.pages);
   const bool is_worst_case = settings_.reserve == Reserve::worst_case;
   const std::int64_t tokens = is_worst_case ? sequence.most_tokens : std::ssize(sequence.tokens);
-  const std::int64_t need =
-      std::max<std::int64_t>(cache_.pages_for(tokens) - std::ssize(held.pages), 0);
+  const std::int64_t need = std::max<std::int64_t>(cache_.pages_for(tokens) - whole_pages, 0);
   const std::int64_t headroom = is_worst_case ? 0 : std::ssize(running_);  // a page for each
-  if (need + headroom > cache_.available_count() || !cache_.promise(need, held)) {
+  const auto fits = [&] { return need + headroom <= cache_.available_count(); };
+  if (match.partial_page >= 0 && !fits()) {  // it may be the very page that is missing
+    cache_.release_partial(match.partial_page);
+    match.partial_page = -1;
+  }
+  if (!fits() || !cache_.promise(need, held)) {
     cache_.release(held);
     return false;
   }
-  sequence.launched = sequence.consumed = sequence.confirmed = match.tokens;
+  std::int64_t known = match.tokens;
+  if (match.partial_page >= 0) {
+    // Its beginning goes to a page of the sequence's own, which it then writes on.
+    if (cache_.grow(whole_pages + 1, held)) {
+      copies_.emplace_back(match.partial_page, held.pages.back());
+      known += match.partial_tokens;
+    }
+    cache_.release_partial(match.partial_page);
+  }
+  sequence.launched = sequence.consumed = sequence.confirmed = known;
   return true;
 }
 
@@ -138,6 +181,8 @@ void Engine::start_running(Sequence& sequence, WaitingQueue::Clock::time_point n
     counts_.cached_tokens += sequence.cached_tokens;
   }
   sequence.was_admitted = true;
+  sequence.slot = free_slots_.back();
+  free_slots_.pop_back();
   running_.push_back(queue_.take(&sequence));
 }
 
@@ -173,6 +218,7 @@ void Engine::preempt(Sequence& sequence) {
   const auto at = std::ranges::find_if(
       running_, [&](const auto& running) { return running.get() == &sequence; });
   std::unique_ptr<Sequence> taken = std::move(*at);
+  free_slots_.push_back(taken->slot);
   running_.erase(at);
   queue_.add(std::move(taken));
 }
@@ -184,26 +230,37 @@ bool Engine::grow_parts() {
   });
 }
 
-/// Plans parts whose pages are there; others give way until they are.
-bool Engine::make_room() {
+/// Takes the pages of the sequence that was admitted last among those of the lowest priority.
+void Engine::give_way() {
+  ensure(running_.size() > 1, ErrorKind::bug, "engine: one sequence does not fit the pages");
+  const auto last = std::ranges::max_element(running_, {}, [](const auto& sequence) {
+    return std::pair(sequence->of->request.priority - static_cast<int>(sequence->preemptions),
+                     sequence->arrival);
+  });
+  preempt(**last);
+}
+
+/// Plans parts whose pages are there. False: nobody has anything to do.
+bool Engine::plan_step() {
   for (;;) {
+    const auto is_edited = [](const auto& sequence) {
+      return !sequence->has_ended && sequence->edits != nullptr;
+    };
+    step_kind_ = std::ranges::any_of(running_, is_edited) ? StepKind::edited : StepKind::plain;
+    const StepBudget& times = step_kind_ == StepKind::edited ? edited_budget_ : plain_budget_;
     const auto decoding = std::ranges::count_if(
         running_, [](const auto& sequence) { return sequence->pending() == 1; });
-    std::int64_t budget = budget_.tokens(decoding);
+    std::int64_t budget = times.tokens(decoding);
     if (settings_.step_tokens > 0) budget = std::min(budget, settings_.step_tokens);
-    plan_parts(running_, stepper_.catalogue(), budget, parts_);
+    plan_parts(running_, stepper_.instances(step_kind_), budget, parts_);
     if (parts_.empty()) return false;
     if (grow_parts()) return true;
-    ensure(running_.size() > 1, ErrorKind::bug, "engine: one sequence does not fit the pages");
-    const auto last = std::ranges::max_element(running_, {}, [](const auto& sequence) {
-      return std::pair(sequence->of->request.priority - static_cast<int>(sequence->preemptions),
-                       sequence->arrival);
-    });
-    preempt(**last);
+    land();  // only what no step has under way can give way
+    give_way();
   }
 }
 
-void Engine::launch_parts() {
+void Engine::make_rows() {
   rows_.clear();
   queries_.clear();
   for (const Part& part : parts_) {
@@ -214,53 +271,147 @@ void Engine::launch_parts() {
       const std::int32_t next = sequence.tokens[first + static_cast<std::size_t>(i) + 1];
       queries_.push_back({.token = i, .target = next, .sampling = {}});
     }
-    if (part.draws) queries_.push_back({.token = part.tokens - 1, .sampling = sequence.sampling});
-    rows_.push_back(
-        {.tokens = std::span(sequence.tokens).subspan(first, static_cast<std::size_t>(part.tokens)),
-         .position = sequence.launched,
-         .pages = sequence.held.pages,
-         .queries = std::span(queries_).subspan(first_query)});
-    sequence.launched += part.tokens;
+    if (part.draws) {
+      queries_.push_back({.token = part.tokens - 1,
+                          .sampling = sequence.sampling,
+                          .draw_slot = sequence.slot,
+                          .edits = part.edits});
+    }
+    const bool is_unseen = sequence.next_is_unseen();
+    static constexpr std::int32_t kUnseen = 0;
+    rows_.push_back({.tokens = is_unseen
+                                   ? std::span(&kUnseen, 1)
+                                   : std::span<const std::int32_t>(sequence.tokens)
+                                         .subspan(first, static_cast<std::size_t>(part.tokens)),
+                     .position = sequence.launched,
+                     .pages = sequence.held.pages,
+                     .queries = std::span(queries_).subspan(first_query),
+                     .source_slot = is_unseen ? sequence.slot : -1});
   }
+}
+
+/// Asks masks and penalties of the sequences that draw. Those that may draw nothing end.
+void Engine::ask_edits() {
+  std::erase_if(parts_, [&](Part& part) {
+    Sequence& sequence = *part.sequence;
+    if (!part.draws || !sequence.edits) return false;
+    part.edits = sequence.edits->view(sequence.mask.get(), sequence.drawn_tokens());
+    if (part.edits == nullptr) finish(sequence, FinishReason::no_allowed_token);
+    return part.edits == nullptr;
+  });
+}
+
+/// Whether the host must see what the step under way draws before it can plan the next.
+bool Engine::needs_results() const {
+  if (!settings_.overlaps) return true;
+  return std::ranges::any_of(running_, [](const auto& sequence) {
+    return !sequence->has_ended && sequence->edits != nullptr;
+  });
+}
+
+/// Starts copies of pages; the step that starts next sees them.
+void Engine::copy_pages() {
+  if (copies_.empty()) return;
+  stepper_.copy_pages(copies_);
+  copies_.clear();
+}
+
+void Engine::start_step() {
+  const auto begin = Clock::now();
+  copy_pages();
+  stepper_.start();
+  step_began_ = begin;
+  device_time_ += Clock::now() - begin;
+  ++counts_.steps;
+  counts_.step_rows += std::ssize(rows_);
+  const InstanceSet& instances = stepper_.instances(stepper_.last_kind());
+  counts_.padded_rows +=
+      instances.catalogue[stepper_.last_instance()][ir::Symbol::rows] - std::ssize(rows_);
+  for (const Part& part : parts_) {
+    Sequence& sequence = *part.sequence;
+    sequence.launched += part.tokens;
+    sequence.unseen += part.draws ? 1 : 0;
+    ++sequence.steps_in_flight;
+  }
+  std::swap(parts_, flying_parts_);
+}
+
+/// The answers of the step under way.
+std::span<const LogitAnswer> Engine::wait_for_step() {
+  const auto begin = Clock::now();
+  const std::span<const LogitAnswer> answers = stepper_.finish();
+  const auto ended = Clock::now();
+  device_time_ += ended - begin;
+  StepBudget& times = stepper_.last_kind() == StepKind::edited ? edited_budget_ : plain_budget_;
+  times.learn(stepper_.last_instance(), ended - step_began_);
+  return answers;
+}
+
+/// Ends the step under way, if there is one, and commits its results.
+void Engine::land() {
+  if (flying_parts_.empty()) return;
+  const std::span<const LogitAnswer> answers = wait_for_step();
+  commit(flying_parts_, answers);
+  flying_parts_.clear();
+  remove_ended();
 }
 
 bool Engine::step() {
   const auto begin = Clock::now();
+  device_time_ = Seconds(0);
   drop_cancelled();
-  clean_poisoned();
   admit();
-  if (running_.empty() || !make_room()) return false;
-  launch_parts();
-  const auto launched = Clock::now();
-  const std::span<const LogitAnswer> answers = stepper_.run(rows_);
-  const auto ended = Clock::now();
-  budget_.learn(stepper_.last_instance(), ended - launched);
-  ++counts_.steps;
-  counts_.step_rows += std::ssize(rows_);
-  counts_.padded_rows +=
-      stepper_.catalogue()[stepper_.last_instance()][ir::Symbol::rows] - std::ssize(rows_);
-  commit(answers);
-  counts_.step_seconds += Seconds(Clock::now() - begin).count();
-  counts_.host_seconds += Seconds((launched - begin) + (Clock::now() - ended)).count();
+  const bool was_flying = !flying_parts_.empty();
+  const bool has_parts = plan_step();
+  if (has_parts) ask_edits();
+  if (parts_.empty()) {
+    land();
+    copy_pages();
+    remove_ended();
+    return was_flying || has_parts;
+  }
+  make_rows();
+  stepper_.prepare(rows_, step_kind_);
+  if (flying_parts_.empty()) {
+    start_step();
+  } else {
+    const std::span<const LogitAnswer> answers = wait_for_step();
+    const auto ended = Clock::now();
+    start_step();
+    counts_.gap_seconds += Seconds(Clock::now() - ended).count();
+    commit(parts_, answers);
+  }
+  parts_.clear();
+  if (needs_results()) land();
+  remove_ended();
+  const Seconds time = Clock::now() - begin;
+  counts_.step_seconds += time.count();
+  counts_.host_seconds += (time - device_time_).count();
   if (settings_.audit_every > 0 && counts_.steps % settings_.audit_every == 0) audit();
   return true;
 }
 
-void Engine::commit(std::span<const LogitAnswer> answers) {
-  for (const Part& part : parts_) {
+void Engine::commit(std::span<const Part> parts, std::span<const LogitAnswer> answers) {
+  for (const Part& part : parts) {
     const auto count = static_cast<std::size_t>(part.scored + (part.draws ? 1 : 0));
     commit_part(part, answers.first(count));
     answers = answers.subspan(count);
   }
-  remove_ended();
 }
 
 void Engine::commit_part(const Part& part, std::span<const LogitAnswer> answers) {
   Sequence& sequence = *part.sequence;
+  --sequence.steps_in_flight;
+  sequence.unseen -= part.draws ? 1 : 0;
   sequence.consumed += part.tokens;
   queue_.charge(sequence.of->request.fairness_key, static_cast<double>(part.tokens));
-  const bool is_finite =
-      std::ranges::all_of(answers, [](const auto& answer) { return answer.sampled >= 0; });
+  if (sequence.has_ended) {  // it went on before its end was known
+    counts_.discarded_tokens += part.draws ? 1 : 0;
+    return;
+  }
+  const bool is_finite = std::ranges::all_of(answers, [](const auto& answer) {
+    return answer.sampled >= 0 && !std::isnan(answer.sampled_log_probability);
+  });
   if (!is_finite) return give_up(sequence);
   // Logits depend on all keys and values before them: only if they are finite, those are.
   if (!answers.empty()) sequence.confirmed = sequence.consumed;
@@ -291,8 +442,9 @@ void Engine::take_draw(Sequence& sequence, const LogitAnswer& answer) {
   if (is_stop_id(contract_, request, answer.sampled))
     return finish(sequence, FinishReason::stop, answer.sampled);
   sequence.tokens.push_back(answer.sampled);
-  sequence.of->sink->take(TokenEvent{.sequence = sequence.index,
-                                     .token = {answer.sampled, answer.sampled_log_probability}});
+  if (sequence.edits) sequence.edits->note_drawn(answer.sampled);
+  if (sequence.mask) sequence.mask->accept(answer.sampled);
+  sequence.of->sink->take(event_of(sequence, answer));
   if (sequence.filter && sequence.filter->accept(answer.sampled))
     return finish(sequence, FinishReason::stop);
   const bool is_full = sequence.consumed >= contract_.cache.context_tokens;
@@ -300,25 +452,13 @@ void Engine::take_draw(Sequence& sequence, const LogitAnswer& answer) {
     finish(sequence, FinishReason::length);
 }
 
-/// Ends a sequence whose logits are not finite, and keeps its pages apart.
+/// Ends a sequence whose logits are not finite. A kernel may multiply slots of a page that its row
+/// does not hold by 0, so its own pages get the content of the null page before others take them.
 void Engine::give_up(Sequence& sequence) {
   ++counts_.numeric_failures;
-  while (std::ssize(sequence.held.pages) > sequence.held.published) {
-    poisoned_.pages.push_back(sequence.held.pages.back());
-    sequence.held.pages.pop_back();
-  }
+  for (auto page = sequence.held.published; page < std::ssize(sequence.held.pages); ++page)
+    copies_.emplace_back(0, sequence.held.pages[static_cast<std::size_t>(page)]);
   finish(sequence, FinishReason::numeric_failure);
-}
-
-/// A kernel may multiply slots of a page that its row does not hold by 0, so what is not finite
-/// must not stay in a page that others take. States are cleared as a whole, when nobody uses them.
-void Engine::clean_poisoned() {
-  if (poisoned_.pages.empty() || !running_.empty()) return;
-  for (const ir::Buffer& buffer : contract_.extend.buffers) {
-    if (buffer.role == ir::Role::state) executor_.clear(buffer.name);
-  }
-  cache_.reset();
-  cache_.release(poisoned_);
 }
 
 void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id) {
@@ -342,15 +482,14 @@ void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_i
 void Engine::end_all(FinishReason reason) {
   for (const auto& sequence : queue_.all()) sequence->is_cancelled = true;
   while (const auto sequence = queue_.take_cancelled()) finish(*sequence, reason);
-  for (const auto& sequence : running_) finish(*sequence, reason);
-  remove_ended();
+  for (const auto& sequence : running_)
+    if (!sequence->has_ended) finish(*sequence, reason);
 }
 
 void Engine::audit() const {
   std::int64_t own = 0;
   for (const auto& sequence : running_)
     own += std::ssize(sequence->held.pages) - sequence->held.published;
-  own += std::ssize(poisoned_.pages);
   cache_.audit(own);
 }
 

@@ -28,6 +28,9 @@ struct EngineSettings {
   std::int64_t step_tokens = 0;         ///< the most of one step; 0: as many as an instance has
   Reserve reserve = Reserve::worst_case;
   bool shares_prefixes = true;
+  /// Prepares and starts a step before the results of the last one are known, where no sequence
+  /// needs them on the host. Worth it where a device runs by itself.
+  bool overlaps = false;
   std::chrono::duration<double> step_target{0.25};  ///< of a step beside sequences that decode
   std::chrono::duration<double> ageing{10};         ///< one priority class for so much waiting
   std::int64_t audit_every = 0;                     ///< steps; 0: never
@@ -82,17 +85,23 @@ class Engine {
   bool admit_one(WaitingQueue::Clock::time_point now);
   bool try_admit(Sequence& sequence);
   void start_running(Sequence& sequence, WaitingQueue::Clock::time_point now);
-  void launch_parts();
-  bool make_room();
+  void copy_pages();
+  void make_rows();
+  bool plan_step();
   bool grow_parts();
+  bool needs_results() const;
+  void give_way();
   void preempt(Sequence& sequence);
-  void commit(std::span<const LogitAnswer> answers);
+  void ask_edits();
+  std::span<const LogitAnswer> wait_for_step();
+  void start_step();
+  void land();
+  void commit(std::span<const Part> parts, std::span<const LogitAnswer> answers);
   void commit_part(const Part& part, std::span<const LogitAnswer> answers);
   void report_prompt(Sequence& sequence, std::span<const LogitAnswer> answers);
   void take_draw(Sequence& sequence, const LogitAnswer& answer);
   void finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id = -1);
   void give_up(Sequence& sequence);
-  void clean_poisoned();
   void remove_ended();
 
   exec::Executor& executor_;
@@ -102,12 +111,17 @@ class Engine {
   std::int64_t most_rows_;
   PageCache cache_;
   WaitingQueue queue_;
-  StepBudget budget_;
+  StepBudget plain_budget_, edited_budget_;
   std::vector<std::unique_ptr<Sequence>> running_;
-  std::vector<Part> parts_;
+  std::vector<std::int32_t> free_slots_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> copies_;  // pages, before the next step
+  std::vector<Part> parts_;                                    // of the step that is planned
+  std::vector<Part> flying_parts_;  // of the step that was started; empty: none was
   std::vector<StepRow> rows_;
   std::vector<LogitQuery> queries_;
-  HeldPages poisoned_;  ///< pages that may hold what is not finite
+  StepKind step_kind_ = StepKind::plain;  // of the step that is planned
+  std::chrono::steady_clock::time_point step_began_ = {};
+  std::chrono::duration<double> device_time_{0};  // of this call of step
   ServerCounts counts_;
 };
 

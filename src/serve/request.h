@@ -1,5 +1,7 @@
 #pragma once
 
+#include "serve/step.h"
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -36,7 +38,6 @@ class StopFilter {
   virtual bool accept(std::int32_t id) = 0;
 };
 
-inline constexpr std::size_t kMostTopTokens = 20;
 inline constexpr std::int64_t kMostSequences = 128;  ///< of one request
 
 /// What a user asks for. Sampling values that are not set are the contract's; set ones are clamped
@@ -141,7 +142,8 @@ struct ServerCounts {
   std::int64_t evicted_pages = 0;
   std::int64_t numeric_failures = 0;
   double step_seconds = 0;  ///< of all steps
-  double host_seconds = 0;  ///< of all steps, outside the device
+  double host_seconds = 0;  ///< of all steps, in which the host did something itself
+  double gap_seconds = 0;   ///< from the end of a step to the start of the next, prepared one
 };
 
 /// Takes requests from any thread and answers through their sinks.

@@ -58,6 +58,8 @@ std::unique_ptr<Sequence> make_sequence(const contract::Contract& contract,
   sequence->index = index;
   sequence->sampling = effective_sampling(contract.sampling, request);
   sequence->sampling.seed = seed_of(request.seed, index);
+  if (LogitEdits::are_asked(contract.sampling, request))
+    sequence->edits = std::make_unique<LogitEdits>(contract, request);
   if (request.token_mask) sequence->mask = request.token_mask(index);
   if (request.stop_filter) sequence->filter = request.stop_filter(index);
   sequence->submitted = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 
 #include "serve/cache/page_cache.h"
 #include "serve/request.h"
+#include "serve/sampling/logit_edits.h"
 #include "serve/step.h"
 
 #include <chrono>
@@ -18,11 +19,12 @@ struct RequestState {
   bool prompt_is_ready = false;  ///< the first sequence has consumed it, or ended
 };
 
-/// One generation stream: confirmed <= consumed <= launched <= tokens.size().
+/// One generation stream: confirmed <= consumed <= launched <= tokens.size() + unseen.
 struct Sequence {
   std::shared_ptr<RequestState> of;
   std::int64_t index = 0;  ///< among the request's
   SamplingParameters sampling = {};
+  std::unique_ptr<LogitEdits> edits = {};  ///< null: its logits stay as they are
   std::unique_ptr<TokenMask> mask = {};
   std::unique_ptr<StopFilter> filter = {};
   std::chrono::steady_clock::time_point submitted = {};
@@ -31,7 +33,10 @@ struct Sequence {
   std::int64_t launched = 0;              ///< tokens that steps were given
   std::int64_t consumed = 0;              ///< tokens whose step has ended
   std::int64_t confirmed = 0;             ///< consumed tokens whose logits were seen to be finite
-  std::int64_t reported = 0;              ///< prompt tokens whose event was sent
+  std::int64_t steps_in_flight = 0;
+  std::int64_t unseen = 0;    ///< tokens that a step in flight draws: 0 or 1
+  std::int32_t slot = -1;     ///< where the device keeps its last drawn token
+  std::int64_t reported = 0;  ///< prompt tokens whose event was sent
   HeldPages held = {};
   std::int64_t most_tokens = 0;  ///< that its pages must ever hold
   std::int64_t cached_tokens = 0;
@@ -45,7 +50,9 @@ struct Sequence {
 
   std::int64_t prompt_tokens() const { return std::ssize(of->request.prompt); }
   std::int64_t drawn_tokens() const { return std::ssize(tokens) - prompt_tokens(); }
-  std::int64_t pending() const { return std::ssize(tokens) - launched; }
+  /// Tokens that steps can still take, the unseen one too.
+  std::int64_t pending() const { return std::ssize(tokens) + unseen - launched; }
+  bool next_is_unseen() const { return launched == std::ssize(tokens); }
 };
 
 /// The sequences of a request, ready to queue.

@@ -9,6 +9,7 @@ struct StepNeed {
   std::int64_t tokens = 0;
   std::int64_t queries = 0;
   std::int64_t rows = 0;
+  std::int64_t edits = 0;
   bool is_decode = false;
 };
 
@@ -17,6 +18,8 @@ StepNeed need_of(std::span<const StepRow> rows) {
   for (const StepRow& row : rows) {
     need.tokens += static_cast<std::int64_t>(row.tokens.size());
     need.queries += static_cast<std::int64_t>(row.queries.size());
+    for (const LogitQuery& query : row.queries)
+      if (query.edits != nullptr) need.edits += std::ssize(query.edits->ids);
   }
   need.is_decode =
       std::ranges::all_of(rows, [](const auto& row) { return row.tokens.size() == 1; });
@@ -35,13 +38,13 @@ bool covers(const ir::Capacities& instance, const StepNeed& need) {
 
 }  // namespace
 
-std::optional<std::size_t> covering_instance(std::span<const ir::Capacities> catalogue,
+std::optional<std::size_t> covering_instance(const InstanceSet& set,
                                              std::span<const StepRow> rows) {
   const StepNeed need = need_of(rows);
-  const auto at =
-      std::ranges::find_if(catalogue, [&](const auto& instance) { return covers(instance, need); });
-  if (at == catalogue.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - catalogue.begin());
+  for (std::size_t i = 0; i < set.catalogue.size(); ++i) {
+    if (covers(set.catalogue[i], need) && set.edits[i] >= need.edits) return i;
+  }
+  return std::nullopt;
 }
 
 std::int64_t most_row_tokens(const ir::Capacities& instance) {

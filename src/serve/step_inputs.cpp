@@ -16,7 +16,7 @@ std::span<T> idle_input(exec::Plan& plan, std::string_view name, T idle) {
 
 void write_tokens(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens) {
   const auto ids = idle_input<std::int32_t>(plan, "token_ids", 0);
-  idle_input<std::int32_t>(plan, "token_source", -1);
+  const auto source = idle_input<std::int32_t>(plan, "token_source", -1);
   const auto positions = idle_input<std::int32_t>(plan, "positions", 0);
   const auto locations = idle_input<std::int64_t>(plan, "write_location", -1);
   std::size_t at = 0;
@@ -24,6 +24,7 @@ void write_tokens(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t 
     std::int64_t position = row.position;
     for (const std::int32_t id : row.tokens) {
       ids[at] = id;
+      source[at] = row.source_slot;
       positions[at] = static_cast<std::int32_t>(position);
       const std::int64_t page = row.pages[static_cast<std::size_t>(position / page_tokens)];
       locations[at++] = page * page_tokens + position % page_tokens;
@@ -56,13 +57,14 @@ void write_queries(exec::Plan& plan, std::span<const StepRow> rows) {
   const auto min_p = idle_input<float>(plan, "min_p", 0);
   const auto seed = idle_input<std::uint64_t>(plan, "seed", 0);
   const auto offset = idle_input<std::uint64_t>(plan, "draw_offset", 0);
-  idle_input<std::int32_t>(plan, "draw_slot", -1);
+  const auto slot = idle_input<std::int32_t>(plan, "draw_slot", -1);
   std::size_t at = 0;
   std::int64_t first_token = 0;
   for (const StepRow& row : rows) {
     for (const LogitQuery& query : row.queries) {
       index[at] = static_cast<std::int32_t>(first_token + query.token);
       target[at] = query.target;
+      slot[at] = query.draw_slot;
       temperature[at] = query.sampling.temperature;
       top_k[at] = query.sampling.top_k;
       top_p[at] = query.sampling.top_p;
@@ -80,6 +82,33 @@ void write_inputs(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t 
   write_tokens(plan, rows, page_tokens);
   write_rows(plan, rows);
   write_queries(plan, rows);
+}
+
+void write_edits(exec::Plan& plan, std::span<const StepRow> rows) {
+  const auto indptr = idle_input<std::int32_t>(plan, "edit_indptr", 0);
+  const auto ids = exec::host_span<std::int32_t>(plan, "edit_ids");
+  const auto bias = exec::host_span<float>(plan, "edit_bias");
+  const auto scale = exec::host_span<float>(plan, "edit_scale");
+  const auto subtract = exec::host_span<float>(plan, "edit_subtract");
+  const auto masks = idle_input<std::uint32_t>(plan, "token_mask", ~0u);
+  const std::size_t words = masks.size() / (indptr.size() - 1);
+  std::size_t row = 0;
+  std::int32_t count = 0;
+  for (const StepRow& each : rows) {
+    for (const LogitQuery& query : each.queries) {
+      if (query.edits != nullptr) {
+        const LogitEditsView& edits = *query.edits;
+        std::ranges::copy(edits.ids, ids.begin() + count);
+        std::ranges::copy(edits.bias, bias.begin() + count);
+        std::ranges::copy(edits.scale, scale.begin() + count);
+        std::ranges::copy(edits.subtract, subtract.begin() + count);
+        std::ranges::copy(edits.mask, masks.begin() + static_cast<std::ptrdiff_t>(row * words));
+        count += static_cast<std::int32_t>(edits.ids.size());
+      }
+      indptr[++row] = count;
+    }
+  }
+  std::fill(indptr.begin() + static_cast<std::ptrdiff_t>(row) + 1, indptr.end(), count);
 }
 
 }  // namespace parhelion::serve

@@ -8,4 +8,7 @@ namespace parhelion::serve {
 /// idle values.
 void write_inputs(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens);
 
+/// Writes the further inputs of a plan that edits logits.
+void write_edits(exec::Plan& plan, std::span<const StepRow> rows);
+
 }  // namespace parhelion::serve

@@ -6,30 +6,31 @@ namespace parhelion::serve {
 namespace {
 
 struct Used {
-  std::int64_t tokens = 0, queries = 0, rows = 0;
+  std::int64_t tokens = 0, queries = 0, rows = 0, edits = 0;
 };
 
-/// The most tokens that an instance can have in all if one more row and these queries join. An
-/// instance that decodes takes one more token if each row has one.
-std::int64_t most_tokens(std::span<const ir::Capacities> catalogue, const Used& used,
-                         std::int64_t queries) {
+/// The most tokens that an instance can have in all if one more row, these queries and these edits
+/// join. An instance that decodes takes one more token if each row has one.
+std::int64_t most_tokens(const InstanceSet& instances, const Used& used, std::int64_t queries,
+                         std::int64_t edits) {
   std::int64_t most = 0;
-  for (const ir::Capacities& instance : catalogue) {
-    const bool covers =
-        instance[ir::Symbol::rows] > used.rows && instance[ir::Symbol::logit_rows] >= queries;
+  for (std::size_t i = 0; i < instances.catalogue.size(); ++i) {
+    const ir::Capacities& instance = instances.catalogue[i];
+    const bool covers = instance[ir::Symbol::rows] > used.rows &&
+                        instance[ir::Symbol::logit_rows] >= queries && instances.edits[i] >= edits;
     if (!covers) continue;
     if (most_row_tokens(instance) > 1) {
       most = std::max(most, instance[ir::Symbol::tokens]);
-    } else if (used.tokens == used.rows) {
+    } else if (used.tokens == used.rows && instance[ir::Symbol::tokens] > used.tokens) {
       most = std::max(most, used.tokens + 1);
     }
   }
   return most;
 }
 
-std::int64_t most_queries(std::span<const ir::Capacities> catalogue) {
+std::int64_t most_queries(const InstanceSet& instances) {
   std::int64_t most = 0;
-  for (const ir::Capacities& instance : catalogue)
+  for (const ir::Capacities& instance : instances.catalogue)
     most = std::max(most, instance[ir::Symbol::logit_rows]);
   return most;
 }
@@ -39,6 +40,17 @@ bool ends_with_a_draw(const Sequence& sequence) { return sequence.of->request.ma
 bool scores_prompt(const Sequence& sequence) {
   return sequence.of->request.prompt_log_probabilities &&
          sequence.launched + 1 < sequence.prompt_tokens();
+}
+
+/// Whether all tokens that a sequence may have are drawn, or on their way.
+bool draws_no_more(const Sequence& sequence) {
+  return sequence.unseen > 0 &&
+         (sequence.drawn_tokens() + sequence.unseen >= sequence.of->request.max_tokens ||
+          sequence.launched >= sequence.most_tokens);
+}
+
+std::int64_t edits_of(const Sequence& sequence) {
+  return sequence.edits ? sequence.edits->most_ids() : 0;
 }
 
 Part part_of(Sequence& sequence, std::int64_t tokens) {
@@ -51,44 +63,45 @@ Part part_of(Sequence& sequence, std::int64_t tokens) {
 }
 
 /// As many of a sequence's pending tokens as `room` and some instance allow.
-Part extend_part(Sequence& sequence, std::span<const ir::Capacities> catalogue, const Used& used,
-                 std::int64_t room) {
+Part fitting_part(Sequence& sequence, const InstanceSet& instances, const Used& used,
+                  std::int64_t room) {
   std::int64_t tokens = std::min(sequence.pending(), room);
-  if (scores_prompt(sequence)) tokens = std::min(tokens, most_queries(catalogue) - used.queries);
+  if (scores_prompt(sequence)) tokens = std::min(tokens, most_queries(instances) - used.queries);
   while (tokens > 0) {
     const Part part = part_of(sequence, tokens);
     const std::int64_t queries = used.queries + part.scored + (part.draws ? 1 : 0);
-    const std::int64_t most = most_tokens(catalogue, used, queries) - used.tokens;
+    const std::int64_t edits = used.edits + (part.draws ? edits_of(sequence) : 0);
+    const std::int64_t most = most_tokens(instances, used, queries, edits) - used.tokens;
     if (tokens <= most) return part;
     tokens = std::min(tokens - 1, most);
   }
   return {};
 }
 
+bool decodes(const Sequence& sequence) {
+  return sequence.pending() == 1 && !scores_prompt(sequence);
+}
+
 }  // namespace
 
-void plan_parts(std::span<const std::unique_ptr<Sequence>> running,
-                std::span<const ir::Capacities> catalogue, std::int64_t budget,
-                std::vector<Part>& parts) {
+void plan_parts(std::span<const std::unique_ptr<Sequence>> running, const InstanceSet& instances,
+                std::int64_t budget, std::vector<Part>& parts) {
   parts.clear();
   Used used;
-  const auto add = [&](const Part& part) {
+  const auto add = [&](Sequence& sequence, std::int64_t room) {
+    if (sequence.has_ended || sequence.pending() == 0 || draws_no_more(sequence)) return;
+    const Part part = fitting_part(sequence, instances, used, room);
+    if (part.tokens == 0) return;
     parts.push_back(part);
     used.tokens += part.tokens;
     used.queries += part.scored + (part.draws ? 1 : 0);
+    used.edits += part.draws ? edits_of(sequence) : 0;
     ++used.rows;
   };
-  const auto decodes = [](const Sequence& sequence) {
-    return sequence.pending() == 1 && !scores_prompt(sequence);
-  };
-  for (const auto& sequence : running) {
-    if (!sequence->has_ended && decodes(*sequence)) add(part_of(*sequence, 1));
-  }
-  for (const auto& sequence : running) {
-    if (sequence->has_ended || sequence->pending() == 0 || decodes(*sequence)) continue;
-    const Part part = extend_part(*sequence, catalogue, used, budget - used.tokens);
-    if (part.tokens > 0) add(part);
-  }
+  for (const auto& sequence : running)
+    if (decodes(*sequence)) add(*sequence, 1);
+  for (const auto& sequence : running)
+    if (!decodes(*sequence)) add(*sequence, budget - used.tokens);
 }
 
 }  // namespace parhelion::serve

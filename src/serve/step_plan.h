@@ -14,13 +14,13 @@ struct Part {
   std::int64_t tokens = 0;
   std::int64_t scored = 0;  ///< of these, whose next token is in the prompt and is reported
   bool draws = false;       ///< its last token gives a new one
+  const LogitEditsView* edits = nullptr;  ///< of the logits that it draws from
 };
 
 /// Shares a step out: first a token for each sequence that decodes, then the tokens that others
 /// have still to consume, in the order in which they stand, until `budget` tokens, or what any
-/// instance of the catalogue covers, are used up.
-void plan_parts(std::span<const std::unique_ptr<Sequence>> running,
-                std::span<const ir::Capacities> catalogue, std::int64_t budget,
-                std::vector<Part>& parts);
+/// instance covers, are used up. A sequence whose next token would be one too many has no part.
+void plan_parts(std::span<const std::unique_ptr<Sequence>> running, const InstanceSet& instances,
+                std::int64_t budget, std::vector<Part>& parts);
 
 }  // namespace parhelion::serve

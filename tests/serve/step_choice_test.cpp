@@ -27,13 +27,15 @@ class StepChoice : public testing::Test {
     return rows;
   }
   std::optional<std::size_t> choice_of(const std::vector<std::size_t>& tokens) const {
-    return covering_instance(catalogue_, rows_of(tokens));
+    return covering_instance(instances_, rows_of(tokens));
   }
 
   std::vector<std::int32_t> ids_ = std::vector<std::int32_t>(64, 1);
   std::vector<LogitQuery> queries_ = std::vector<LogitQuery>(64);
-  std::vector<ir::Capacities> catalogue_ = {instance_of(1, 1, 1), instance_of(8, 8, 8),
-                                            instance_of(16, 4, 4), instance_of(64, 8, 8)};
+  InstanceSet instances_ = {.catalogue = {instance_of(1, 1, 1), instance_of(8, 8, 8),
+                                          instance_of(16, 4, 4), instance_of(64, 8, 8)},
+                            .edits = {0, 2, 2, 5},
+                            .plans = {}};
 };
 
 TEST_F(StepChoice, TakesTheFirstInstanceThatHoldsTokensRowsAndQueries) {
@@ -44,15 +46,24 @@ TEST_F(StepChoice, TakesTheFirstInstanceThatHoldsTokensRowsAndQueries) {
   EXPECT_EQ(choice_of({64, 1}), std::nullopt);
   std::vector<StepRow> asking = rows_of({16});
   asking[0].queries = std::span(queries_).first(5);
-  EXPECT_EQ(covering_instance(catalogue_, asking), 3u);
+  EXPECT_EQ(covering_instance(instances_, asking), 3u);
 }
 
 TEST_F(StepChoice, DecodesOnlyRowsOfOneToken) {
   EXPECT_EQ(choice_of({5}), 2u);
   EXPECT_EQ(choice_of({1, 2, 1}), 2u);
   EXPECT_EQ(choice_of({1, 0, 1}), 2u);
-  const std::vector<ir::Capacities> decode = {instance_of(8, 8, 8)};
+  InstanceSet decode;
+  decode.catalogue = {instance_of(8, 8, 8)};
+  decode.edits = {0};
   EXPECT_EQ(covering_instance(decode, rows_of({2, 1})), std::nullopt);
+}
+
+TEST_F(StepChoice, HasRoomForEdits) {
+  const LogitEditsView edits{
+      .ids = std::span(ids_).first(3), .bias = {}, .scale = {}, .subtract = {}, .mask = {}};
+  queries_[0].edits = &edits;
+  EXPECT_EQ(choice_of({1}), 3u);
 }
 
 TEST_F(StepChoice, GivesARowOneTokenOfADecodeInstance) {

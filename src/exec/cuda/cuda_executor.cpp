@@ -66,6 +66,7 @@ class CudaExecutor final : public Executor {
     }
     return snapshot_;
   }
+  void prepare_snapshots(std::int64_t bytes) override { snapshot_memory(bytes); }
   void copy_out(std::string_view name, std::span<std::byte> out) override {
     cuda::check(cudaSetDevice(device_.ordinal), "cudaSetDevice");  // of the calling thread
     buffers_.copy_out(name, out, copy_stream_.get());

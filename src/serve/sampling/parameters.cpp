@@ -7,8 +7,6 @@
 #include <cmath>
 
 namespace parhelion::serve {
-namespace {
-
 double effective(const contract::SamplingValue& policy, const std::optional<double>& asked) {
   return asked ? std::clamp(*asked, policy.lowest, policy.highest) : policy.standard;
 }
@@ -18,8 +16,6 @@ void check_legal(std::string_view name, const std::optional<double>& value, doub
   const bool legal = !value || (std::isfinite(*value) && *value >= lowest && *value <= highest);
   ensure(legal, ErrorKind::invalid, "{}: is {}, expected {} to {}", name, *value, lowest, highest);
 }
-
-}  // namespace
 
 SamplingParameters effective_sampling(const contract::SamplingPolicy& policy,
                                       const Request& request) {

@@ -18,13 +18,6 @@ std::shared_ptr<std::byte> map_pages(std::int64_t bytes) {
   return {static_cast<std::byte*>(data), [count](std::byte* pages) { ::munmap(pages, count); }};
 }
 
-std::int64_t total_bytes(const Snapshot& snapshot) {
-  std::int64_t bytes = 0;
-  for (const auto* tensors : {&snapshot.parameters, &snapshot.optimizer})
-    for (const SnapshotTensor& tensor : *tensors) bytes += tensor.bytes;
-  return bytes;
-}
-
 std::vector<state::TensorView> copy_tensors(const std::vector<SnapshotTensor>& tensors,
                                             std::byte*& next) {
   std::vector<state::TensorView> result;
@@ -56,6 +49,13 @@ std::vector<SnapshotTensor> tensors_of(const std::vector<state::TensorView>& vie
 }
 
 }  // namespace
+
+std::int64_t total_bytes(const Snapshot& snapshot) {
+  std::int64_t bytes = 0;
+  for (const auto* tensors : {&snapshot.parameters, &snapshot.optimizer})
+    for (const SnapshotTensor& tensor : *tensors) bytes += tensor.bytes;
+  return bytes;
+}
 
 CheckpointContent take(const Snapshot& snapshot, std::shared_ptr<std::byte>& block) {
   block = snapshot.memory(total_bytes(snapshot));

@@ -30,6 +30,9 @@ struct Snapshot {
   std::function<std::shared_ptr<std::byte>(std::int64_t bytes)> memory = {};
 };
 
+/// Bytes of all its copies.
+std::int64_t total_bytes(const Snapshot& snapshot);
+
 /// Copies all of it into one block. The content lives as long as `block`, which it sets.
 CheckpointContent take(const Snapshot& snapshot, std::shared_ptr<std::byte>& block);
 

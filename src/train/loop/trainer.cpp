@@ -98,6 +98,7 @@ void Trainer::resume(const TrainCheckpoint& checkpoint) {
 
 RunEnded Trainer::run(const std::function<bool()>& should_stop) {
   parts_.on_event(RunStarted{.step = step_, .total_steps = total_steps_});
+  if (parts_.job.checkpoint.every > 0) parts_.executor.prepare_snapshots(total_bytes(snapshot()));
   {
     Prefetcher packs([this] { return stream_.next(); }, parts_.job.data.prefetch);
     while (step_ < total_steps_ && !should_stop()) {
@@ -212,14 +213,17 @@ CheckpointFacts Trainer::facts() const {
           .metrics = Json::Object{{"updates", updates_}, {"skipped", skipped_}}};
 }
 
+Snapshot Trainer::snapshot() const {
+  return {
+      .parameters =
+          buffer_snapshots(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
+      .optimizer = buffer_snapshots(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
+      .facts = facts(),
+      .memory = [this](std::int64_t bytes) { return parts_.executor.snapshot_memory(bytes); }};
+}
+
 void Trainer::save() {
-  writer_.begin(
-      {.parameters =
-           buffer_snapshots(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
-       .optimizer =
-           buffer_snapshots(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
-       .facts = facts(),
-       .memory = [this](std::int64_t bytes) { return parts_.executor.snapshot_memory(bytes); }});
+  writer_.begin(snapshot());
   begun_save_ = step_;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "train/checkpoint/open_checkpoint.h"
+#include "train/checkpoint/snapshot.h"
 #include "train/data/batch_stream.h"
 #include "train/loop/events.h"
 #include "train/loop/step_plans.h"
@@ -65,6 +66,7 @@ class Trainer {
   void check_result(const Pack& pack, const StepResult& result);
   void evaluate();
   ScoreResult score_held_out();
+  Snapshot snapshot() const;
   void save();
   void report_saves(const std::vector<SaveReport>& reports);
   void save_end();
