@@ -30,6 +30,8 @@ int run(int argc, char** argv) {
   parhelion::app::add_bench(app);
   parhelion::app::add_export(app);
   parhelion::app::add_train(app);
+  parhelion::app::add_inspect(app);
+  parhelion::app::add_keys(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& error) {

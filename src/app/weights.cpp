@@ -2,6 +2,8 @@
 
 #include "state/convert.h"
 
+#include <algorithm>
+
 namespace parhelion::app {
 
 void upload_weights(const model::OpenedModel& opened, ir::Kind kind, exec::Executor& executor) {
@@ -10,6 +12,14 @@ void upload_weights(const model::OpenedModel& opened, ir::Kind kind, exec::Execu
       state::convert(tensor.kind, tensor.bytes, kind, out);
     });
   });
+}
+
+void upload_weights(const contract::Core& core, exec::Executor& executor) {
+  for (const contract::WeightView& weight : core.weights) {
+    executor.upload(weight.name, [&](std::span<std::byte> out) {
+      std::ranges::copy(weight.bytes, out.begin());
+    });
+  }
 }
 
 }  // namespace parhelion::app

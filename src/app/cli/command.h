@@ -24,6 +24,8 @@ void add_explain(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_export(CLI::App& app);
 void add_train(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_keys(CLI::App& app);
 
 /// What a MODEL argument may be.
 inline constexpr const char* kModelHelp =
