@@ -135,9 +135,10 @@ std::int32_t NullServer::draw(Sequence& sequence) {
 bool NullServer::step(Sequence& sequence) {
   const serve::Request& request = *sequence.request;
   if (sequence.drawn == 0 && request.prompt_log_probabilities) {
-    for (const std::int32_t id : request.prompt)
-      sequence.sink->take(
-          serve::TokenEvent{.sequence = sequence.number, .token = {id, -1.0f}, .in_prompt = true});
+    for (std::size_t i = 1; i < request.prompt.size(); ++i)
+      sequence.sink->take(serve::TokenEvent{
+          .sequence = sequence.number, .token = {request.prompt[i], -1.0f}, .in_prompt = true});
+    if (request.max_tokens == 0) return finish(sequence, FinishReason::length);
   }
   const std::int32_t id = draw(sequence);
   if (id < 0) return finish(sequence, FinishReason::no_allowed_token);

@@ -1,10 +1,10 @@
 #include "app/http/api_state.h"
+#include "app/http/make_id.h"
 #include "app/http/wire.h"
 #include "base/log.h"
 
 #include <algorithm>
 #include <new>
-#include <random>
 
 namespace parhelion::app {
 namespace {
@@ -80,11 +80,6 @@ HandlerReply answer(ApiCall& call, Endpoint endpoint) {
 }
 
 }  // namespace
-
-std::string make_id(std::string_view prefix) {
-  std::random_device random;
-  return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
-}
 
 HandlerReply json_reply(const Json& body, int status) {
   return {.reply = {.status = status, .body = write_json(body)}};

@@ -20,6 +20,8 @@ struct ApiOptions {
   std::vector<std::string> cors_origins = {};  ///< pages of these may ask; `*` is any
   std::int64_t body_bytes = 8 << 20;           ///< longest body
   double stalled_seconds = 30;                 ///< not ready if the engine is silent for longer
+  std::int64_t joins_from =
+      64;  ///< tokens that wait for a slow reader, from which on text is joined
   std::string version = {};
   /// Takes a line of JSON when a request is accepted, and one when it is finished. Threads: any.
   std::function<void(std::string_view)> log = {};

@@ -2,9 +2,11 @@
 
 #include "app/http/answer.h"
 #include "app/http/api.h"
+#include "app/http/constraints.h"
 #include "app/http/fields.h"
 #include "app/http/generation.h"
 #include "app/http/metrics.h"
+#include "app/http/tool_fields.h"
 
 #include <atomic>
 #include <chrono>
@@ -16,15 +18,19 @@ using ApiClock = std::chrono::steady_clock;
 /// What all endpoints share.
 struct ApiState {
   ApiState(ServedModel served, serve::Server& serving, ApiOptions set)
-      : model(std::move(served)), server(serving), options(std::move(set)), tickets(serving) {}
+      : model(std::move(served)),
+        server(serving),
+        options(std::move(set)),
+        constraints(model.tokenizer),
+        tickets(serving) {}
 
   ServedModel model;
   serve::Server& server;
   ApiOptions options;
+  ConstraintCompiler constraints;
   Metrics metrics = {};
   ActiveTickets tickets;
   std::atomic<bool> is_draining = false;
-  std::atomic<std::uint64_t> next_id = 0;
   ApiClock::time_point begin = ApiClock::now();
 };
 
@@ -52,6 +58,7 @@ const Route* find_route(std::string_view method, std::string_view path, bool& kn
 
 HandlerReply list_models(ApiCall& call);
 HandlerReply show_model(ApiCall& call);
+HandlerReply show_page(ApiCall& call);
 HandlerReply show_version(ApiCall& call);
 HandlerReply show_metrics(ApiCall& call);
 HandlerReply health_live(ApiCall& call);
@@ -63,9 +70,10 @@ HandlerReply apply_template(ApiCall& call);
 HandlerReply embeddings(ApiCall& call);
 HandlerReply chat_completions(ApiCall& call);
 HandlerReply completions(ApiCall& call);
+HandlerReply responses(ApiCall& call);
+HandlerReply messages(ApiCall& call);
+HandlerReply count_tokens(ApiCall& call);
 
-/// A fresh id such as `chatcmpl-00c5...`.
-std::string make_id(std::string_view prefix);
 /// A reply at once. `status` is that of the reply.
 HandlerReply json_reply(const Json& body, int status = 200);
 
@@ -78,7 +86,19 @@ void check_unknown(ApiCall& call, const Fields& fields);
 HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,
                       bool streams);
 
-/// The ids of a conversation in the model's template. `fields` has the template's options.
+/// How a reply is read and what it is held to.
+struct ReplyPlan {
+  Tools tools = {};
+  Constraint constraint = {};
+  std::optional<std::int64_t> thinking_tokens = {};
+};
+/// Fits a prompt and its choices to a plan: formats that the reader looks for, ports of the engine.
+///
+/// Errors: as ConstraintCompiler::compile.
+void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view prompt,
+                      ChoiceOptions& choices, serve::Request& request);
+
+/// A conversation in the model's template.
 struct ChatPrompt {
   std::string text;
   std::vector<std::int32_t> ids;
@@ -87,9 +107,15 @@ ChatPrompt render_chat(ApiCall& call, const Json& messages, const text::ChatOpti
 /// The ids of a text as a prompt.
 std::vector<std::int32_t> encode_prompt(ApiCall& call, std::string_view text,
                                         const text::EncodeOptions& options);
-/// Conversation and template options of an OpenAI request; leaves `messages` as templates take
-/// them.
+/// The conversation of an OpenAI request, as templates take it.
 Json read_messages(Fields& fields);
+/// The conversation of a request of OpenAI's responses: instructions and input items.
+Json read_input(Fields& fields);
+/// The conversation of an Anthropic request: system and messages.
+Json read_anthropic(Fields& fields);
+/// What a template is told beside the conversation.
 text::ChatOptions read_template_options(Fields& fields, const ServedModel& model);
+/// Arguments of a call, which are JSON in a string, as templates take them.
+Json template_arguments(const Json& given);
 
 }  // namespace parhelion::app

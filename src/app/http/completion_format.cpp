@@ -13,10 +13,14 @@ namespace {
 
 /// How likely a choice was, per token.
 double mean_log(const AnswerChoice& choice) {
-  if (choice.logs.empty()) return -std::numeric_limits<double>::infinity();
   double sum = 0;
-  for (const TokenLog& log : choice.logs) sum += finite_log(log.token.log_probability);
-  return sum / static_cast<double>(choice.logs.size());
+  double count = 0;
+  for (const TokenLog& log : choice.logs) {
+    if (log.in_prompt) continue;
+    sum += finite_log(log.token.log_probability);
+    ++count;
+  }
+  return count == 0 ? -std::numeric_limits<double>::infinity() : sum / count;
 }
 
 class CompletionFormat : public AnswerFormat {
@@ -33,11 +37,7 @@ class CompletionFormat : public AnswerFormat {
     tail_ = answer_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
   }
 
-  void begin(std::string& out) override {
-    for (std::int64_t i = 0; i < choices_.prompts * choices_.sampled; ++i) {
-      if (!echo_of(i).empty()) chunk(i, echo_of(i), {}, {}, out);
-    }
-  }
+  void begin(std::string&) override {}
 
   void write(const Delta& delta, std::string& out) override {
     if (delta.kind == DeltaKind::finish)
@@ -57,7 +57,7 @@ class CompletionFormat : public AnswerFormat {
     Json::Array items;
     for (std::int64_t prompt = 0; prompt < choices_.prompts; ++prompt) {
       for (const std::size_t index : likeliest(choices, prompt))
-        items.push_back(whole_choice(choices[index], prompt, items.size()));
+        items.push_back(whole_choice(choices[index], items.size()));
     }
     return write_json(Json::Object{{"id", answer_.id},
                                    {"object", "text_completion"},
@@ -69,12 +69,6 @@ class CompletionFormat : public AnswerFormat {
   }
 
  private:
-  std::string_view echo_of(std::int64_t choice) const {
-    const auto prompt = static_cast<std::size_t>(choice / choices_.sampled);
-    return prompt < choices_.echoes.size() ? std::string_view(choices_.echoes[prompt])
-                                           : std::string_view{};
-  }
-
   void chunk(std::int64_t choice, std::string_view text, const std::vector<TokenLog>& logs,
              std::string_view finish, std::string& out) {
     out += head_ + R"({"text":)";
@@ -100,14 +94,11 @@ class CompletionFormat : public AnswerFormat {
     return indices;
   }
 
-  Json whole_choice(const AnswerChoice& choice, std::int64_t prompt, std::size_t index) const {
-    const std::string_view echo = echo_of(prompt * choices_.sampled);
+  Json whole_choice(const AnswerChoice& choice, std::size_t index) const {
     return Json::Object{
-        {"text", std::string(echo) + choice.joined(DeltaKind::text)},
+        {"text", choice.joined(DeltaKind::text)},
         {"index", static_cast<std::int64_t>(index)},
-        {"logprobs", answer_.logs ? completion_logs(model_.tokenizer, choice.logs,
-                                                    static_cast<std::int64_t>(echo.size()))
-                                  : Json()},
+        {"logprobs", answer_.logs ? completion_logs(model_.tokenizer, choice.logs, 0) : Json()},
         {"finish_reason", openai_finish(choice.end)}};
   }
 

@@ -12,6 +12,7 @@ namespace parhelion::app {
 struct TokenLog {
   serve::ScoredToken token;
   std::vector<serve::ScoredToken> top = {};
+  bool in_prompt = false;
   bool has_value = true;  ///< the first token of a prompt has none
 };
 

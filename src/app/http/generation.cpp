@@ -1,5 +1,7 @@
 #include "app/http/generation.h"
 
+#include "app/http/engine_ports.h"
+
 #include <algorithm>
 #include <thread>
 
@@ -8,7 +10,6 @@ namespace {
 
 constexpr std::int64_t kMostWaiting = 65536;    // tokens of one request
 constexpr std::int64_t kMostWaitingTop = 8192;  // where each has likely ones beside it
-constexpr std::int64_t kBehind = 64;            // from here on the client is a slow reader
 
 std::int64_t most_events(const serve::Request& request) {
   const std::int64_t prompt =
@@ -62,11 +63,11 @@ std::int64_t ActiveTickets::count() const {
 
 Generation::Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
                        const std::shared_ptr<Bell>& bell)
-    : tickets_(tickets) {
-  parts_.reserve(plan.requests.size());
-  for (serve::Request& request : plan.requests) {
+    : tickets_(tickets), joins_from_(plan.joins_from) {
+  parts_.reserve(plan.prompts.size());
+  for (PlannedPrompt& prompt : plan.prompts) {
     try {
-      submit(model, std::move(request), plan.choices, bell);
+      submit(model, std::move(prompt), plan.choices, bell);
     } catch (const Error& error) {
       if (parts_.empty()) throw;
       error_ = std::make_unique<Error>(error);
@@ -80,14 +81,18 @@ Generation::~Generation() {
   for (const Part& part : parts_) tickets_.remove(part.ticket);
 }
 
-void Generation::submit(const ServedModel& model, serve::Request request,
+void Generation::submit(const ServedModel& model, PlannedPrompt prompt,
                         const ChoiceOptions& options, const std::shared_ptr<Bell>& bell) {
+  serve::Request& request = prompt.request;
   const std::int64_t sequences = request.sequences;
+  if (!options.reply.stops.empty() || options.at_most_one_call)
+    request.stop_filter =
+        stop_filter_port(model.tokenizer, options.reply, options.at_most_one_call);
   Part part;
   part.sink =
       std::make_unique<EventSink>(sequences, most_events(request), request.top_tokens, bell);
   for (std::int64_t i = 0; i < sequences; ++i)
-    part.readers.emplace_back(model, choices_ + i, options);
+    part.readers.emplace_back(model, choices_ + i, options, prompt.echo);
   part.ticket = tickets_.server().submit(std::move(request), *part.sink);
   tickets_.add(part.ticket);
   choices_ += sequences;
@@ -101,7 +106,7 @@ void Generation::read(std::vector<Delta>& deltas) {
 void Generation::read(Part& part, std::vector<Delta>& deltas) {
   const std::int64_t finished =
       part.sink->finished();  // before the tokens: none of theirs is missed
-  const bool is_behind = part.sink->waiting() > kBehind;
+  const bool is_behind = part.sink->waiting() > joins_from_;
   serve::TokenEvent event;
   while (part.sink->next(event)) {
     part.readers[static_cast<std::size_t>(event.sequence)].take(event, deltas);
@@ -117,8 +122,9 @@ void Generation::read(Part& part, std::vector<Delta>& deltas) {
 void Generation::account(Part& part, const serve::FinishEvent& finish) {
   ++finished_;
   usage_.completion_tokens += finish.drawn_tokens;
-  usage_.reasoning_tokens +=
-      part.readers[static_cast<std::size_t>(finish.sequence)].reasoning_tokens();
+  const ChoiceReader& reader = part.readers[static_cast<std::size_t>(finish.sequence)];
+  usage_.reasoning_tokens += reader.reasoning_tokens();
+  malformed_calls_ += reader.malformed_calls();
   queue_seconds_ = std::max(queue_seconds_, finish.queue_seconds);
   if (part.has_usage) return;
   part.has_usage = true;

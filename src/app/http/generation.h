@@ -30,11 +30,18 @@ class ActiveTickets {
   std::set<std::uint64_t> numbers_;  // guarded by mutex_
 };
 
-/// What to generate for one answer: a request for each prompt, of equally many sequences. Choice i
-/// of prompt p is number p * sequences + i.
+/// A prompt and what its choices begin with.
+struct PlannedPrompt {
+  serve::Request request = {};
+  ChoiceEcho echo = {};
+};
+
+/// What to generate for one answer: prompts of equally many sequences. Choice i of prompt p is
+/// number p * sequences + i.
 struct GenerationPlan {
-  std::vector<serve::Request> requests = {};
+  std::vector<PlannedPrompt> prompts = {};
   ChoiceOptions choices = {};
+  std::int64_t joins_from = 64;  ///< tokens that wait, from which on text is joined
 };
 
 /// The requests of one answer, and what comes of them.
@@ -63,6 +70,7 @@ class Generation {
   /// Of all choices that have ended.
   const Usage& usage() const { return usage_; }
   double queue_seconds() const { return queue_seconds_; }
+  std::int64_t malformed_calls() const { return malformed_calls_; }
   /// What kept a later prompt from being taken; then all others are cancelled.
   const std::unique_ptr<Error>& error() const { return error_; }
 
@@ -74,17 +82,19 @@ class Generation {
     std::int64_t finishes_read = 0;
     bool has_usage = false;  // the prompt counts once
   };
-  void submit(const ServedModel& model, serve::Request request, const ChoiceOptions& options,
+  void submit(const ServedModel& model, PlannedPrompt prompt, const ChoiceOptions& options,
               const std::shared_ptr<Bell>& bell);
   void read(Part& part, std::vector<Delta>& deltas);
   void account(Part& part, const serve::FinishEvent& finish);
 
   ActiveTickets& tickets_;
   std::vector<Part> parts_;
+  std::int64_t joins_from_;
   std::int64_t choices_ = 0;
   std::int64_t finished_ = 0;
   Usage usage_;
   double queue_seconds_ = 0;
+  std::int64_t malformed_calls_ = 0;
   std::unique_ptr<Error> error_;
 };
 

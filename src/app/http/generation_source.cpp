@@ -153,6 +153,7 @@ class GenerationSource : public ReplySource {
     metrics.prompt_tokens += usage.prompt_tokens;
     metrics.cached_tokens += usage.cached_tokens;
     metrics.generated_tokens += usage.completion_tokens;
+    metrics.malformed_calls += generation_.malformed_calls();
     metrics.e2e.observe(total);
     metrics.queue.observe(generation_.queue_seconds());
     metrics.prompt_length.observe(static_cast<double>(usage.prompt_tokens));
@@ -200,6 +201,7 @@ class GenerationSource : public ReplySource {
 HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,
                       bool streams) {
   HandlerReply reply;
+  plan.joins_from = call.state.options.joins_from;
   reply.source =
       std::make_unique<GenerationSource>(call, std::move(plan), std::move(format), streams);
   return reply;

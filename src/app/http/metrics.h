@@ -50,16 +50,17 @@ struct Metrics {
   LabelledCounter errors;          ///< by code
   LabelledCounter cancelled;       ///< by reason
   LabelledCounter unknown_fields;  ///< by endpoint
-  LabelledCounter malformed_calls;
   std::atomic<std::int64_t> prompt_tokens = 0;
   std::atomic<std::int64_t> cached_tokens = 0;
   std::atomic<std::int64_t> generated_tokens = 0;
+  std::atomic<std::int64_t> malformed_calls = 0;
   Histogram ttft{0.001};
   Histogram inter_token{0.0001};
   Histogram time_per_output_token{0.0001};
   Histogram e2e{0.001};
   Histogram queue{0.0001};
   Histogram tokenise{0.00001};
+  Histogram grammar_compile{0.00001};
   Histogram prompt_length{1};
   Histogram output_length{1};
 };

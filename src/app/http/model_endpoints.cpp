@@ -64,7 +64,7 @@ void write_api(const ApiState& state, std::string& out) {
   metrics.errors.write("errors_total", "Errors by code.", out);
   metrics.cancelled.write("cancelled_total", "Answers that were ended, by reason.", out);
   metrics.unknown_fields.write("unknown_fields_total", "Fields passed over, by endpoint.", out);
-  metrics.malformed_calls.write("malformed_tool_calls_total", "Calls that were none.", out);
+  counter("malformed_tool_calls_total", "Texts that began like calls.", metrics.malformed_calls);
   metrics.ttft.write("ttft_seconds", "From request to first token.", out);
   metrics.inter_token.write("inter_token_seconds", "Between two tokens' events.", out);
   metrics.time_per_output_token.write("time_per_output_token_seconds",
@@ -72,6 +72,10 @@ void write_api(const ApiState& state, std::string& out) {
   metrics.e2e.write("e2e_seconds", "From request to the answer's end.", out);
   metrics.queue.write("queue_seconds", "From request to admission.", out);
   metrics.tokenise.write("tokenise_seconds", "From text to ids.", out);
+  metrics.grammar_compile.write("grammar_compile_seconds", "From a constraint to its automaton.",
+                                out);
+  counter("grammar_cache_hits_total", "Constraints that were compiled before.",
+          state.constraints.hits());
   metrics.prompt_length.write("prompt_tokens", "Tokens of a prompt.", out);
   metrics.output_length.write("output_tokens", "Tokens of an answer.", out);
 }

@@ -1,4 +1,5 @@
 #include "app/http/api_state.h"
+#include "app/http/make_id.h"
 #include "app/http/openai_format.h"
 #include "app/http/sampling_fields.h"
 
@@ -36,8 +37,6 @@ bool read_chat_logs(Fields& fields, serve::Request& request) {
 }
 
 void refuse_chat_extras(Fields& fields) {
-  fields.refuse_unless_off("tools", "tools are not supported");
-  fields.refuse_unless_off("functions", "tools are not supported");
   fields.refuse_unless_off("audio", "audio is not supported");
   fields.refuse_unless_off("web_search_options", "searching is not supported");
   fields.refuse_unless_off("prediction", "predicted outputs are not supported");
@@ -84,6 +83,18 @@ std::vector<CompletionPrompt> read_prompts(ApiCall& call, Fields& fields) {
   return prompts;
 }
 
+PlannedPrompt plan_completion(const ServedModel& model, const CompletionPrompt& prompt,
+                              const serve::Request& request, std::optional<std::int64_t> max_tokens,
+                              bool echo) {
+  PlannedPrompt planned{.request = request};
+  planned.request.prompt = prompt.ids;
+  bound_tokens(model, max_tokens, kUsualCompletion, planned.request);
+  if (echo) planned.echo.text = prompt.text;
+  if (request.prompt_log_probabilities && !prompt.ids.empty())
+    planned.echo.first_id = prompt.ids.front();
+  return planned;
+}
+
 }  // namespace
 
 HandlerReply chat_completions(ApiCall& call) {
@@ -95,19 +106,26 @@ HandlerReply chat_completions(ApiCall& call) {
   read_sampling(fields, model, request);
   refuse_chat_extras(fields);
   const bool logs = read_chat_logs(fields, request);
+  GenerationPlan plan{.prompts = {}, .choices = read_choice_options(fields, model, "stop")};
+  plan.choices.logs = logs;
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
   const auto max_tokens = read_max_tokens(fields);
-  const text::ChatOptions options = read_template_options(fields, model);
+  const ReplyPlan reply{.tools = read_chat_tools(fields, model),
+                        .constraint = read_constraint(fields),
+                        .thinking_tokens = read_thinking_budget(fields)};
+  text::ChatOptions options = read_template_options(fields, model);
+  if (reply.tools.is_offered()) options.tools = reply.tools.list;
   accept_idle_fields(fields);
   check_unknown(call, fields);
-  request.prompt = render_chat(call, messages, options).ids;
+  ChatPrompt prompt = render_chat(call, messages, options);
+  request.prompt = std::move(prompt.ids);
   request.fairness_key = fairness_key(call.request.label);
   bound_tokens(model, max_tokens, {}, request);
   auto format =
       make_chat_format(model, make_answer("chatcmpl-", logs, include_usage), request.sequences);
-  GenerationPlan plan{.requests = {}, .choices = {.logs = logs}};
-  plan.requests.push_back(std::move(request));
+  apply_reply_plan(call, reply, prompt.text, plan.choices, request);
+  plan.prompts.push_back({.request = std::move(request)});
   return generate(call, std::move(plan), std::move(format), streams);
 }
 
@@ -117,36 +135,33 @@ HandlerReply completions(ApiCall& call) {
   const ServedModel& model = call.state.model;
   serve::Request request;
   read_sampling(fields, model, request);
+  GenerationPlan plan{.prompts = {}, .choices = read_choice_options(fields, model, "stop")};
   const auto logs = fields.integer("logprobs", 0, serve::kMostTopTokens);
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
   const bool echo = fields.boolean("echo", false);
-  const auto max_tokens = fields.integer("max_tokens", 1, INT32_MAX);
+  const bool scores = echo && logs.has_value();  // then nothing need be drawn
+  const auto max_tokens = fields.integer("max_tokens", scores ? 0 : 1, INT32_MAX);
   const std::int64_t shown = request.sequences;
   request.sequences = fields.integer("best_of", shown, model.most_sequences).value_or(shown);
   if (streams && request.sequences != shown)
     refuse_value("best_of", "best_of: cannot choose among answers that are streamed");
   fields.refuse_unless_off("suffix", "the model fills no gaps");
+  const ReplyPlan reply{.tools = {}, .constraint = read_constraint(fields)};
   accept_idle_fields(fields);
   const std::vector<CompletionPrompt> prompts = read_prompts(call, fields);
   check_unknown(call, fields);
 
   request.top_tokens = logs.value_or(0);
+  request.prompt_log_probabilities = scores;
   request.fairness_key = fairness_key(call.request.label);
-  CompletionChoices choices{.prompts = static_cast<std::int64_t>(prompts.size()),
-                            .sampled = request.sequences,
-                            .shown = shown};
-  GenerationPlan plan;
+  apply_reply_plan(call, reply, {}, plan.choices, request);
   plan.choices.logs = logs.has_value() || request.sequences != shown;
-  for (const CompletionPrompt& prompt : prompts) {
-    serve::Request each = request;
-    each.prompt = prompt.ids;
-    bound_tokens(model, max_tokens, kUsualCompletion, each);
-    plan.requests.push_back(std::move(each));
-    if (echo) choices.echoes.push_back(prompt.text);
-  }
-  auto format = make_completion_format(model, make_answer("cmpl-", logs.has_value(), include_usage),
-                                       std::move(choices));
+  for (const CompletionPrompt& prompt : prompts)
+    plan.prompts.push_back(plan_completion(model, prompt, request, max_tokens, echo));
+  auto format = make_completion_format(
+      model, make_answer("cmpl-", logs.has_value(), include_usage),
+      {.prompts = std::ssize(prompts), .sampled = request.sequences, .shown = shown});
   return generate(call, std::move(plan), std::move(format), streams);
 }
 

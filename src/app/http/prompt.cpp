@@ -1,4 +1,5 @@
 #include "app/http/api_state.h"
+#include "text/template_facts.h"
 
 #include <algorithm>
 
@@ -28,28 +29,19 @@ std::string content_text(const Json& content, const std::string& where) {
   return text;
 }
 
-/// Arguments are a string of JSON in requests; templates take the value.
 Json template_call(const Json& call, const std::string& where) {
   const Json* function = call.find("function");
   const Json* name = function == nullptr ? nullptr : function->find("name");
   if (name == nullptr || !name->is_string())
     refuse(400, "invalid_messages", fmt::format("{}: a call has no function's name", where), where);
-  Json arguments = Json::Object{};
   const Json* given = function->find("arguments");
-  if (given != nullptr && given->is_string()) {
-    try {
-      arguments = parse_json(given->as_string(where), where);
-    } catch (const Error&) {
-      arguments = *given;
-    }
-  } else if (given != nullptr) {
-    arguments = *given;
-  }
   const Json* id = call.find("id");
   return Json::Object{
       {"id", id == nullptr ? Json("") : *id},
       {"type", "function"},
-      {"function", Json::Object{{"name", *name}, {"arguments", std::move(arguments)}}}};
+      {"function",
+       Json::Object{{"name", *name},
+                    {"arguments", template_arguments(given == nullptr ? Json() : *given)}}}};
 }
 
 Json template_message(const Json& message, const std::string& where) {
@@ -75,7 +67,49 @@ Json template_message(const Json& message, const std::string& where) {
   return made;
 }
 
+/// Variables of a request, all of which the template must read.
+Json checked_variables(const Json& variables, const ServedModel& model) {
+  constexpr std::string_view kName = "chat_template_kwargs";
+  if (!variables.is_object()) refuse_value(kName, "chat_template_kwargs: expected object");
+  try {
+    if (model.chat_template)
+      text::check_template_variables(model.chat_template->facts(), variables);
+  } catch (const Error& error) {
+    refuse_value(kName, fmt::format("chat_template_kwargs: {}", error.what()));
+  }
+  return variables;
+}
+
+bool template_reads(const ServedModel& model, std::string_view name) {
+  if (!model.chat_template) return false;
+  const auto& names = model.chat_template->facts().variables;
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Passes `reasoning_effort` on by whichever variable the template has for it.
+void set_effort(Fields& fields, const ServedModel& model, text::ChatOptions& options) {
+  const auto effort = fields.text("reasoning_effort");
+  if (!effort) return;
+  Json::Object variables = options.variables.as_object("variables");
+  if (template_reads(model, "reasoning_effort")) {
+    variables.emplace_back("reasoning_effort", *effort);
+  } else if (template_reads(model, "enable_thinking")) {
+    variables.emplace_back("enable_thinking", *effort != "none" && *effort != "minimal");
+  }
+  options.variables = std::move(variables);
+}
+
 }  // namespace
+
+Json template_arguments(const Json& given) {
+  if (given.is_null()) return Json::Object{};
+  if (!given.is_string()) return given;
+  try {
+    return parse_json(given.as_string("arguments"), "arguments");
+  } catch (const Error&) {
+    return given;  // the model wrote it so
+  }
+}
 
 Json read_messages(Fields& fields) {
   const Json* messages = fields.find("messages");
@@ -99,11 +133,9 @@ text::ChatOptions read_template_options(Fields& fields, const ServedModel& model
   options.add_generation_prompt = fields.boolean("add_generation_prompt", true);
   options.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
   options.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
-  if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr) {
-    if (!variables->is_object())
-      refuse_value("chat_template_kwargs", "chat_template_kwargs: expected object");
-    options.variables = *variables;
-  }
+  if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr)
+    options.variables = checked_variables(*variables, model);
+  set_effort(fields, model, options);
   fields.refuse_unless_off("chat_template", "a request brings no template of its own here");
   return options;
 }

@@ -10,10 +10,14 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/models/", "models", show_model},
     Route{"POST", "/v1/chat/completions", "chat", chat_completions},
     Route{"POST", "/v1/completions", "completions", completions},
+    Route{"POST", "/v1/responses", "responses", responses},
+    Route{"POST", "/v1/messages", "messages", messages},
+    Route{"POST", "/v1/messages/count_tokens", "count_tokens", count_tokens},
     Route{"POST", "/v1/embeddings", "embeddings", embeddings},
     Route{"POST", "/tokenize", "tokenize", tokenize},
     Route{"POST", "/detokenize", "detokenize", detokenize},
     Route{"POST", "/apply-template", "apply_template", apply_template},
+    Route{"GET", "/", "page", show_page, true},
     Route{"GET", "/health/live", "health", health_live, true},
     Route{"GET", "/health/ready", "health", health_ready, true},
     Route{"GET", "/health", "health", health, true},
@@ -22,7 +26,8 @@ constexpr std::array kRoutes = {
 };
 
 bool matches(const Route& route, std::string_view path) {
-  if (route.path.ends_with('/')) return path.starts_with(route.path) && path != route.path;
+  if (route.path.size() > 1 && route.path.ends_with('/'))
+    return path.starts_with(route.path) && path != route.path;
   return path == route.path;
 }
 

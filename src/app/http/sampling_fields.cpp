@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kAny = std::numeric_limits<double>::max();
 constexpr std::int64_t kMostListed = 1024;  // biased, banned, allowed or stop ids
+constexpr std::int64_t kMostStops = 16;
+constexpr std::size_t kMostStopBytes = 256;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
 
 std::uint64_t hash_of(std::string_view text) {
@@ -138,6 +140,31 @@ std::optional<std::int64_t> read_max_tokens(Fields& fields) {
   if (old_name && new_name && *old_name != *new_name)
     refuse_value("max_tokens", "max_tokens and max_completion_tokens differ");
   return new_name ? new_name : old_name;
+}
+
+ChoiceOptions read_choice_options(Fields& fields, const ServedModel& model,
+                                  std::string_view stop_name) {
+  std::vector<std::string> stops = fields.texts(stop_name, kMostStops);
+  for (const std::string& stop : stops) {
+    if (stop.empty() || stop.size() > kMostStopBytes)
+      refuse_value(stop_name, fmt::format("{}: a string has {} bytes, expected 1 to {}", stop_name,
+                                          stop.size(), kMostStopBytes));
+  }
+  const auto& own = model.sampling.stop_strings;
+  stops.insert(stops.end(), own.begin(), own.end());
+  ChoiceOptions options;
+  options.reply.stops = std::move(stops);
+  if (fields.boolean("include_stop_str_in_output", false))
+    options.reply.stop_text = text::StopText::shown;
+  if (fields.boolean("stop_in_reasoning", false))
+    options.reply.stop_scope = text::StopScope::everywhere;
+  if (!fields.boolean("skip_special_tokens", true))
+    options.reply.special_tokens = text::SpecialTokens::keep;
+  return options;
+}
+
+std::optional<std::int64_t> read_thinking_budget(Fields& fields) {
+  return fields.integer("thinking_budget", 1, kMostCount);
 }
 
 void accept_idle_fields(Fields& fields) {

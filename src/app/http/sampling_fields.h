@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/http/choice_reader.h"
 #include "app/http/fields.h"
 #include "app/http/served_model.h"
 #include "serve/request.h"
@@ -22,6 +23,17 @@ void bound_tokens(const ServedModel& model, std::optional<std::int64_t> asked,
 
 /// Most tokens by `max_tokens` or `max_completion_tokens`, which must not differ.
 std::optional<std::int64_t> read_max_tokens(Fields& fields);
+
+/// How choices are shown: stop strings of the field `stop_name` and of the model, whether they and
+/// special tokens are shown.
+///
+/// Errors: 400 `invalid_value` for more than 16 strings, or one that is empty or longer than 256
+///         bytes.
+ChoiceOptions read_choice_options(Fields& fields, const ServedModel& model,
+                                  std::string_view stop_name);
+
+/// Most tokens that the model may think, by `thinking_budget`.
+std::optional<std::int64_t> read_thinking_budget(Fields& fields);
 
 /// Accepts the fields that change nothing here.
 void accept_idle_fields(Fields& fields);

@@ -2,6 +2,7 @@
 
 #include "contract/policy.h"
 #include "text/chat_template.h"
+#include "text/reply/reply_format.h"
 #include "text/tokenizer.h"
 
 #include <cstdint>
@@ -19,10 +20,12 @@ struct ServedModel {
   std::string fingerprint = {};           ///< changes with weights and numerics
   text::Tokenizer tokenizer;
   std::optional<text::ChatTemplate> chat_template = {};
+  text::ReplyFormat reply_format = {};  ///< how it marks reasoning and calls
   std::int64_t vocabulary = 0;
   std::int64_t context_tokens = 0;  ///< the longest sequence
   contract::SamplingPolicy sampling = {};
-  std::int64_t most_sequences = 128;  ///< of one request
+  std::vector<std::int32_t> stop_ids = {};  ///< that end an answer
+  std::int64_t most_sequences = 128;        ///< of one request
 };
 
 }  // namespace parhelion::app

@@ -36,6 +36,16 @@ TEST_F(EndpointsTest, AppliesTheTemplate) {
             Json("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"));
 }
 
+TEST_F(EndpointsTest, ServesAPageThatNeedsNothingElse) {
+  options_.keys = Keys("0123456789abcdef");
+  start();
+  const Received page = get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.field("content-type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.body.find("src="), std::string::npos);
+  EXPECT_EQ(page.body.find("://"), std::string::npos);
+}
+
 TEST_F(EndpointsTest, RefusesEmbeddingsByName) {
   start();
   EXPECT_EQ(post("/v1/embeddings", R"({"input":"x"})").code(), "unsupported_feature");

@@ -31,7 +31,11 @@ struct Received {
     const std::size_t first = at + name.size() + 4;
     return head.substr(first, head.find("\r\n", first) - first);
   }
-  std::string code() const { return json().find("error")->find("code")->as_string("code"); }
+  std::string code() const {
+    const Json whole = json();
+    const Json* error = whole.find("error");
+    return error == nullptr ? "no error: " + body : error->find("code")->as_string("code");
+  }
 };
 
 /// A socket to a server at this machine. Everything that takes longer than ten seconds fails.
@@ -155,10 +159,27 @@ inline ServedModel tiny_model() {
       .created = 1700000000,
       .fingerprint = "fp_test",
       .tokenizer = text::load_tokenizer_json(read_file(directory + "tokenizer.json"), config)};
-  model.chat_template.emplace(json.find("chat_template")->as_string("chat_template"));
+  const std::string& source = json.find("chat_template")->as_string("chat_template");
+  model.chat_template.emplace(source);
+  model.reply_format = text::detect_reply_format(source);
   model.vocabulary = 320;
   model.context_tokens = 512;
+  model.stop_ids = {2};
   model.most_sequences = 8;
+  return model;
+}
+
+/// The same model with a template that shows tools, and replies that think and call.
+inline ServedModel calling_model() {
+  ServedModel model = tiny_model();
+  model.chat_template.emplace(
+      "{% for tool in tools or [] %}{{ tool.function.name }} {% endfor %}{% for message in "
+      "messages %}"
+      "{{ message.role }}: {{ message.content }}{% for call in message.tool_calls %}"
+      "{{ call.function.name }}({{ call.function.arguments.a }}){% endfor %}\n{% endfor %}"
+      "{% if enable_thinking %}<think>{% endif %}");
+  model.reply_format = {.reasoning = text::reasoning_format("think"),
+                        .tools = text::tool_format("tool_call")};
   return model;
 }
 
@@ -180,7 +201,7 @@ class HttpTest : public testing::Test {
       log_.emplace_back(line);
     };
     options_.version = "test";
-    api_ = std::make_unique<Api>(tiny_model(), *engine_, options_);
+    api_ = std::make_unique<Api>(served_, *engine_, options_);
     server_ = std::make_unique<HttpServer>(http_, *api_);
   }
   void TearDown() override {
@@ -217,6 +238,7 @@ class HttpTest : public testing::Test {
   }
 
   std::vector<std::int32_t> script_;
+  ServedModel served_ = tiny_model();
   test::NullModel model_;
   ApiOptions options_;
   HttpOptions http_;

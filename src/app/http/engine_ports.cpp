@@ -1,0 +1,92 @@
+#include "app/http/engine_ports.h"
+
+#include "text/grammar/matcher.h"
+
+#include <algorithm>
+
+namespace parhelion::app {
+namespace {
+
+class ReplyStopPort : public serve::StopFilter {
+ public:
+  ReplyStopPort(const text::Tokenizer& tokenizer, const text::ReplyOptions& options,
+                bool at_most_once)
+      : reader_(tokenizer, options), at_most_once_(at_most_once) {}
+
+  bool accept(std::int32_t id) override {
+    events_.clear();
+    reader_.push(id, events_);
+    if (reader_.stop()) return true;
+    const auto ends_call = [](const text::ReplyEvent& event) {
+      return event.part == text::ReplyPart::call_end;
+    };
+    return at_most_once_ && std::ranges::any_of(events_, ends_call);
+  }
+
+ private:
+  text::ReplyReader reader_;
+  bool at_most_once_;
+  text::ReplyEvents events_;
+};
+
+class ReplyRulesPort : public serve::TokenMask {
+ public:
+  ReplyRulesPort(const text::Tokenizer& tokenizer, const text::ReplyOptions& options,
+                 const TokenRules& rules)
+      : reader_(tokenizer, options), thinking_tokens_(rules.thinking_tokens) {
+    if (rules.grammar) matcher_.emplace(rules.grammar, rules.stop_ids);
+    if (options.format.reasoning) closing_ = tokenizer.encode(options.format.reasoning->close);
+  }
+
+  void fill(std::span<std::uint32_t> bits) override {
+    if (is_closing()) return allow_only(closing_[closed_], bits);
+    if (matcher_ && !reader_.is_in_reasoning()) return matcher_->fill_mask(bits);
+    std::ranges::fill(bits, ~std::uint32_t{0});
+  }
+
+  void accept(std::int32_t id) override {
+    const bool was_thinking = reader_.is_in_reasoning();
+    if (is_closing()) ++closed_;
+    if (was_thinking) ++thought_;
+    if (!was_thinking && matcher_) matcher_->accept(id);
+    events_.clear();
+    reader_.push(id, events_);
+  }
+
+ private:
+  bool is_closing() const {
+    return thinking_tokens_ && reader_.is_in_reasoning() && thought_ >= *thinking_tokens_ &&
+           closed_ < closing_.size();
+  }
+
+  static void allow_only(std::int32_t id, std::span<std::uint32_t> bits) {
+    std::ranges::fill(bits, 0);
+    bits[static_cast<std::size_t>(id / 32)] = std::uint32_t{1} << (id % 32);
+  }
+
+  text::ReplyReader reader_;
+  std::optional<text::GrammarMatcher> matcher_;
+  std::optional<std::int64_t> thinking_tokens_;
+  std::vector<text::TokenId> closing_;  // the marker that ends reasoning
+  std::size_t closed_ = 0;              // of its tokens, drawn since the budget is used up
+  std::int64_t thought_ = 0;
+  text::ReplyEvents events_;
+};
+
+}  // namespace
+
+std::function<std::unique_ptr<serve::StopFilter>(std::int64_t)> stop_filter_port(
+    text::Tokenizer tokenizer, text::ReplyOptions options, bool at_most_once) {
+  return
+      [tokenizer = std::move(tokenizer), options = std::move(options), at_most_once](std::int64_t) {
+        return std::make_unique<ReplyStopPort>(tokenizer, options, at_most_once);
+      };
+}
+
+std::function<std::unique_ptr<serve::TokenMask>(std::int64_t)> token_mask_port(
+    text::Tokenizer tokenizer, text::ReplyOptions options, TokenRules rules) {
+  return [tokenizer = std::move(tokenizer), options = std::move(options), rules = std::move(rules)](
+             std::int64_t) { return std::make_unique<ReplyRulesPort>(tokenizer, options, rules); };
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,240 @@
+#include "base/error.h"
+
+#include "http_support.h"
+
+namespace parhelion::app {
+namespace {
+
+constexpr const char* kReply =
+    "<think>hm</think>ok<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
+const std::string kTool =
+    R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object",)"
+    R"("properties":{"a":{"type":"integer","enum":[1,2]}},"required":["a"],)"
+    R"("additionalProperties":false}}}])";
+
+class ToolsTest : public HttpTest {
+ protected:
+  ToolsTest() { served_ = calling_model(); }
+  Received chat(const std::string& members) const {
+    return post(
+        "/v1/chat/completions",
+        R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":200,)" + members + "}");
+  }
+  static Json choice_of(const Received& reply) {
+    ensure(reply.status == 200, ErrorKind::invalid, "{}", reply.body);
+    return reply.json().find("choices")->as_array("choices").front();
+  }
+};
+
+TEST_F(ToolsTest, TellsThoughtsTextAndCallsApart) {
+  say(kReply);
+  start();
+  const Json choice = choice_of(chat(kTool));
+  const Json& message = *choice.find("message");
+  EXPECT_EQ(*message.find("reasoning_content"), Json("hm"));
+  EXPECT_EQ(*message.find("content"), Json("ok"));
+  EXPECT_EQ(*choice.find("finish_reason"), Json("tool_calls"));
+  const Json& call = message.find("tool_calls")->as_array("calls").front();
+  EXPECT_TRUE(call.find("id")->as_string("id").starts_with("call_"));
+  EXPECT_EQ(write_json(*call.find("function")), R"({"name":"f","arguments":"{\"a\": 1}"})");
+  const std::string prompt = served_.tokenizer.decode(engine_->requests().front().prompt);
+  EXPECT_TRUE(prompt.starts_with("f user: hi"));
+}
+
+TEST_F(ToolsTest, StreamsACallInPieces) {
+  say(kReply);
+  start();
+  std::string name;
+  std::string arguments;
+  std::string id;
+  for (const std::string& event : events_of(chat(kTool + R"(,"stream":true)").body)) {
+    if (event == "[DONE]") continue;
+    const Json chunk = parse_json(event, "event");
+    const Json& delta = *chunk.find("choices")->as_array("choices").front().find("delta");
+    const Json* calls = delta.find("tool_calls");
+    if (calls == nullptr) continue;
+    const Json& call = calls->as_array("calls").front();
+    EXPECT_EQ(*call.find("index"), Json(0));
+    if (const Json* given = call.find("id")) id += given->as_string("id");
+    if (const Json* given = call.find("function")->find("name")) name += given->as_string("name");
+    arguments += call.find("function")->find("arguments")->as_string("arguments");
+  }
+  EXPECT_EQ(name, "f");
+  EXPECT_EQ(arguments, "{\"a\": 1}");
+  EXPECT_EQ(id.size(), 29U);
+}
+
+TEST_F(ToolsTest, LeavesCallsInTheTextWithoutTools) {
+  say("<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>");
+  start();
+  const Json choice = choice_of(chat(R"("n":1)"));
+  EXPECT_EQ(*choice.find("finish_reason"), Json("stop"));
+  EXPECT_NE(choice.find("message")->find("content")->as_string("c").find("<tool_call>"),
+            std::string::npos);
+}
+
+TEST_F(ToolsTest, EndsBehindOneCallWhereOnlyOneMayBe) {
+  say(std::string(kReply) + "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 2}}</tool_call>");
+  start();
+  const Json several = choice_of(chat(kTool));
+  EXPECT_EQ(several.find("message")->find("tool_calls")->as_array("calls").size(), 2U);
+  const Json one = choice_of(chat(kTool + R"(,"parallel_tool_calls":false)"));
+  EXPECT_EQ(one.find("message")->find("tool_calls")->as_array("calls").size(), 1U);
+  EXPECT_EQ(*one.find("finish_reason"), Json("tool_calls"));
+}
+
+class EnforcedTest : public ToolsTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(EnforcedTest, MakesACallThatFitsItsSchema) {
+  model_.draw = [](const serve::Request& request, std::int64_t, std::int64_t index) {
+    return static_cast<std::int32_t>((request.seed + 37 * static_cast<std::uint64_t>(index)) % 320);
+  };
+  served_ = tiny_model();  // its template shows no tools: a call can still be enforced
+  start();
+  const Json choice = choice_of(chat(kTool + R"(,"seed":5,"tool_choice":)" + GetParam()));
+  const Json* calls = choice.find("message")->find("tool_calls");
+  ASSERT_NE(calls, nullptr) << write_json(choice);
+  const Json& function = *calls->as_array("calls").front().find("function");
+  EXPECT_EQ(*function.find("name"), Json("f"));
+  const Json arguments = parse_json(function.find("arguments")->as_string("a"), "arguments");
+  EXPECT_TRUE(arguments == Json(Json::Object{{"a", 1}}) ||
+              arguments == Json(Json::Object{{"a", 2}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Choices, EnforcedTest,
+                         testing::Values(R"("required")",
+                                         R"({"type":"function","function":{"name":"f"}})"));
+
+TEST_F(ToolsTest, ClosesThoughtsAtTheirBudget) {
+  model_.draw = [](const serve::Request&, std::int64_t, std::int64_t index) {
+    return index < 100 ? 70 : 2;
+  };
+  start();
+  const Json choice = choice_of(
+      chat(R"("chat_template_kwargs":{"enable_thinking":true},"thinking_budget":5,"seed":1)"));
+  EXPECT_EQ(choice.find("message")->find("reasoning_content")->as_string("r").size(), 5U);
+  EXPECT_FALSE(choice.find("message")->find("content")->as_string("c").empty());
+}
+
+TEST_F(ToolsTest, BeginsInThoughtsWhereThePromptOpensThem) {
+  say("hm</think>ok");
+  start();
+  const Received reply = chat(R"("chat_template_kwargs":{"enable_thinking":true})");
+  EXPECT_EQ(*choice_of(reply).find("message")->find("reasoning_content"), Json("hm"));
+  EXPECT_EQ(*choice_of(reply).find("message")->find("content"), Json("ok"));
+  EXPECT_GT(reply.json()
+                .find("usage")
+                ->find("completion_tokens_details")
+                ->find("reasoning_tokens")
+                ->as_int64("r"),
+            0);
+}
+
+TEST_F(ToolsTest, HoldsTheAnswerBehindThoughtsToAFormat) {
+  model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {
+    return index < std::ssize(script_) ? script_[static_cast<std::size_t>(index)] : 70;
+  };
+  say("hm</think>zzzz");
+  start();
+  const Json choice =
+      choice_of(chat(R"("chat_template_kwargs":{"enable_thinking":true},"choice":["yes","no"])"));
+  EXPECT_EQ(*choice.find("message")->find("reasoning_content"), Json("hm"));
+  const std::string word = choice.find("message")->find("content")->as_string("content");
+  EXPECT_TRUE(word == "yes" || word == "no") << word;
+}
+
+TEST_F(ToolsTest, AnswersAnthropicClientsWithBlocks) {
+  say(kReply);
+  start();
+  const std::string body =
+      R"({"max_tokens":200,"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"f",)"
+      R"("input_schema":{"type":"object"}}])";
+  const Json message = post("/v1/messages", body + "}").json();
+  const Json::Array& blocks = message.find("content")->as_array("content");
+  ASSERT_EQ(blocks.size(), 3U) << write_json(message);
+  EXPECT_EQ(*blocks[0].find("thinking"), Json("hm"));
+  EXPECT_EQ(*blocks[1].find("text"), Json("ok"));
+  EXPECT_EQ(write_json(*blocks[2].find("input")), R"({"a":1})");
+  EXPECT_EQ(*message.find("stop_reason"), Json("tool_use"));
+  const std::string stream = post("/v1/messages", body + R"(,"stream":true})").body;
+  EXPECT_NE(stream.find("\"type\":\"input_json_delta\""), std::string::npos);
+  EXPECT_NE(stream.find("\"type\":\"thinking_delta\""), std::string::npos);
+  EXPECT_NE(stream.find("\"type\":\"signature_delta\""), std::string::npos);
+}
+
+TEST_F(ToolsTest, AnswersResponsesWithItems) {
+  say(kReply);
+  start();
+  const std::string body =
+      R"({"input":"hi","tools":[{"type":"function","name":"f","parameters":{"type":"object"}}])";
+  const Json response = post("/v1/responses", body + "}").json();
+  std::string types;
+  for (const Json& item : response.find("output")->as_array("output"))
+    types += item.find("type")->as_string("type") + " ";
+  EXPECT_EQ(types, "reasoning message function_call ");
+  const std::string stream = post("/v1/responses", body + R"(,"stream":true})").body;
+  EXPECT_NE(stream.find("event: response.function_call_arguments.done"), std::string::npos);
+  EXPECT_NE(stream.find("event: response.reasoning_text.delta"), std::string::npos);
+}
+
+TEST_F(ToolsTest, TakesResultsOfToolsFromAllProtocols) {
+  start();
+  post("/v1/chat/completions",
+       R"({"max_tokens":1,"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c",)"
+       R"("type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},)"
+       R"({"role":"tool","tool_call_id":"c","content":"r"}]})");
+  post("/v1/messages",
+       R"({"max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c",)"
+       R"("name":"f","input":{"a":1}}]},{"role":"user","content":[{"type":"tool_result",)"
+       R"("tool_use_id":"c","content":"r"}]}]})");
+  post("/v1/responses",
+       R"({"max_output_tokens":1,"input":[{"type":"function_call","call_id":"c","name":"f",)"
+       R"("arguments":"{\"a\":1}"},{"type":"function_call_output","call_id":"c","output":"r"}]})");
+  const std::vector<serve::Request> requests = engine_->requests();
+  ASSERT_EQ(requests.size(), 3U);
+  for (const serve::Request& request : requests)
+    EXPECT_EQ(served_.tokenizer.decode(request.prompt), "assistant: f(1)tool: r");
+}
+
+struct BadTool {
+  std::string members;
+  std::string code;
+};
+
+class BadToolTest : public ToolsTest, public testing::WithParamInterface<BadTool> {};
+
+TEST_P(BadToolTest, IsRefused) {
+  start();
+  const Received reply = chat(GetParam().members);
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_EQ(reply.code(), GetParam().code) << reply.body;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tools, BadToolTest,
+    testing::Values(
+        BadTool{R"("tools":5)", "invalid_value"}, BadTool{R"("tools":[5])", "unsupported_feature"},
+        BadTool{R"("tools":[{"type":"web_search"}])", "unsupported_feature"},
+        BadTool{R"("tools":[{"type":"function","function":{"name":"a b"}}])", "invalid_value"},
+        BadTool{R"("tools":[{"type":"function","function":{"name":"a","parameters":5}}])",
+                "invalid_value"},
+        BadTool{R"("tools":[{"type":"function","function":{"name":"a"}},)"
+                R"({"type":"function","function":{"name":"a"}}])",
+                "invalid_value"},
+        BadTool{R"("tool_choice":"required")", "invalid_value"},
+        BadTool{kTool + R"(,"tool_choice":"perhaps")", "invalid_value"},
+        BadTool{kTool + R"(,"tool_choice":5)", "invalid_value"},
+        BadTool{kTool + R"(,"tool_choice":{"type":"function","function":{"name":"g"}})",
+                "invalid_value"},
+        BadTool{kTool + R"(,"tool_choice":"required","regex":"a")", "invalid_value"},
+        BadTool{R"("functions":[{"name":"a"}])", "unsupported_feature"},
+        BadTool{R"("chat_template_kwargs":{"wonder":1})", "invalid_value"}));
+
+TEST_F(ToolsTest, RefusesToolsThatTheTemplateDoesNotShow) {
+  served_ = tiny_model();
+  start();
+  EXPECT_EQ(chat(kTool).code(), "unsupported_feature");
+}
+
+}  // namespace
+}  // namespace parhelion::app
