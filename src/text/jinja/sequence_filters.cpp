@@ -201,9 +201,10 @@ Value unique_filter(Renderer& renderer, const Value& input, const Arguments& arg
     if (key.items() != nullptr || key.dict() != nullptr) {
       renderer.fail_here(fmt::format("unhashable type: '{}'", type_name(key)));
     }
-    const bool is_known = std::any_of(seen.begin(), seen.end(), [&](const auto& known) {
-      return renderer.is_equal(known.first, key);
-    });
+    // Named again, since clang 14 captures no structured binding.
+    const bool is_known = std::any_of(
+        seen.begin(), seen.end(),
+        [&renderer, &own = key](const auto& known) { return renderer.is_equal(known.first, own); });
     if (!is_known) seen.emplace_back(std::move(key), std::move(item));
   }
   Values items;
