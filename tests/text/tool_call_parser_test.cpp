@@ -88,6 +88,8 @@ const CallCase kCalls[] = {
      "Plan: look\nAction: ```json\n[\n{\"tool_name\": \"f\", \"parameters\": {}}\n]\n```",
      "Plan: look[0 f|{}]"},
     {"toolcall_list", "<TOOLCALL>[{\"name\": \"f\", \"arguments\": {}}]</TOOLCALL>", "[0 f|{}]"},
+    {"tool_calls_list", "<tool_calls>[{\"name\": \"f\", \"arguments\": {}}]</tool_calls>",
+     "[0 f|{}]"},
     {"functools_list", " functools[{\"name\": \"f\", \"arguments\": {}}]", "[0 f|{}]"},
     {"tool_call_list", "<|tool_call|>[{\"name\": \"f\", \"arguments\": {}}]", "[0 f|{}]"},
     {"function_json", "<function=f>{\"a\": 1}</function>", "[0 f|{\"a\": 1}]"},
@@ -281,6 +283,14 @@ TEST(ToolFormat, ReadsBackTheCallsThatTemplatesOfModelsWrite) {
   expect("fireworks-ai-llama-3-firefunction-v2", "functools_list");
   expect("meetkai-functionary-medium-v3.1", "function_json");
   expect("openai-gpt-oss-120b", "channels");
+  expect("unsloth-Apriel-1.5", "tool_calls_list");
+}
+
+TEST(ToolFormat, IsNoneForTemplatesWhoseCallsAreNotRead) {
+  for (const char* model : {"MiniMax-M3", "google-gemma-4-31B-it", "Kimi-K3", "tencent-Hy3",
+                            "Apertus-8B-Instruct", "google-gemma-2-2b-it"}) {
+    EXPECT_EQ(detect_reply_format(model_source(model)).tools, std::nullopt) << model;
+  }
 }
 
 TEST(ReasoningFormat, IsKnownByWhatATemplateShows) {

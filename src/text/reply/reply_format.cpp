@@ -216,8 +216,11 @@ constexpr KnownTools kTools[] = {
      [] { return named_list_format("Action: ```json\n", "\n```"); },
      {"Action:", "```json"}},
     {"toolcall_list", [] { return list_format("<TOOLCALL>", "</TOOLCALL>"); }, {"<TOOLCALL>"}},
+    {"tool_calls_list",
+     [] { return list_format("<tool_calls>", "</tool_calls>"); },
+     {"<tool_calls>["}},
     {"functools_list", [] { return list_format("functools", ""); }, {"functools["}},
-    {"tool_call", tool_call_format, {"<tool_call>"}, "<tool_call>call:"},
+    {"tool_call", tool_call_format, {"<tool_call>"}, "]<]minimax[>["},
     {"tool_call_list", [] { return list_format("<|tool_call|>", ""); }, {"<|tool_call|>"}},
     {"python_tag", python_tag_format, {"{\"name\": function name, \"parameters\""}},
 };
