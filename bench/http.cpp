@@ -7,6 +7,7 @@
 
 #include "app/http/api.h"
 #include "app/http/http_server.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "support/null_server.h"
@@ -43,7 +44,7 @@ app::ServedModel null_model(const std::string& directory) {
   return model;
 }
 
-void serve(const std::string& directory, std::int64_t step_microseconds) {
+void serve_null(const std::string& directory, std::int64_t step_microseconds) {
   app::ServedModel model = null_model(directory);
   const std::int32_t id = model.tokenizer.encode("a").front();
   test::NullServer engine(
@@ -171,7 +172,7 @@ int main(int argc, char** argv) {
   using namespace parhelion;
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "serve" && argc == 4) {
-    serve(argv[2], std::atoll(argv[3]));
+    serve_null(argv[2], std::atoll(argv[3]));
   } else if (mode == "load" && (argc == 6 || argc == 7)) {
     load(static_cast<std::uint16_t>(std::atoi(argv[2])), std::atoi(argv[3]), std::atoi(argv[4]),
          std::atof(argv[5]), argc == 7 ? argv[6] : "");

@@ -25,6 +25,8 @@ int run(int argc, char** argv) {
   app.option_defaults()->always_capture_default(false);
   parhelion::app::add_generate(app);
   parhelion::app::add_score(app);
+  parhelion::app::add_serve(app);
+  parhelion::app::add_chat(app);
   parhelion::app::add_tokenize(app);
   parhelion::app::add_explain(app);
   parhelion::app::add_bench(app);

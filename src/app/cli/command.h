@@ -19,6 +19,8 @@ namespace parhelion::app {
 /// Each adds one subcommand, which runs when the command line names it.
 void add_generate(CLI::App& app);
 void add_score(CLI::App& app);
+void add_serve(CLI::App& app);
+void add_chat(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -1,0 +1,212 @@
+#include "app/cli/command.h"
+#include "app/cli/effective_options.h"
+#include "app/http/api.h"
+#include "app/http/http_server.h"
+#include "app/model_files.h"
+#include "app/served_engine.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <unistd.h>
+
+namespace parhelion::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct ServeOptions {
+  RunOptions run;
+  ServingChoice serving;
+  HttpOptions http;
+  std::filesystem::path config;
+  std::filesystem::path keys;
+  std::vector<std::string> aliases;
+  std::vector<std::string> cors_origins;
+  bool strict_fields = false;
+  bool no_prefix_cache = false;
+  bool quiet = false;
+  std::string version;
+  double drain_seconds = 60;
+};
+
+/// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
+/// them.
+class StopSignals {
+ public:
+  StopSignals() {
+    ::sigemptyset(&set_);
+    ::sigaddset(&set_, SIGINT);
+    ::sigaddset(&set_, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~StopSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  void wait() const {
+    int signal = 0;
+    ::sigwait(&set_, &signal);
+  }
+  /// Whether one comes within a moment.
+  bool comes_within(std::chrono::milliseconds time) const {
+    const timespec limit{.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
+    return ::sigtimedwait(&set_, nullptr, &limit) > 0;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+void write_line(std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+ApiOptions api_options(const ServeOptions& options) {
+  ApiOptions api{.strict_fields = options.strict_fields};
+  if (!options.keys.empty()) api.keys = Keys(read_file(options.keys, 1 << 20));
+  api.cors_origins = options.cors_origins;
+  api.version = options.version;
+  if (!options.quiet) api.log = write_line;
+  return api;
+}
+
+/// Lets what runs end, within `limit` or until another signal; then ends it.
+void drain(Api& api, HttpServer& server, const StopSignals& signals, double limit) {
+  api.drain();
+  server.drain();
+  log(LogLevel::info, "draining: {} answers at work", api.running());
+  const auto end = Clock::now() + std::chrono::duration<double>(limit);
+  while (server.connections() > 0 && Clock::now() < end) {
+    if (signals.comes_within(std::chrono::milliseconds(20))) break;
+  }
+  if (api.running() > 0) log(LogLevel::warning, "ending {} answers", api.running());
+  api.cancel_all();
+  const auto grace = Clock::now() + std::chrono::seconds(2);
+  while (server.connections() > 0 && Clock::now() < grace)
+    signals.comes_within(std::chrono::milliseconds(20));
+}
+
+void run_serve(ServeOptions& options, const std::string& effective) {
+  const auto begin = Clock::now();
+  const StopSignals signals;
+  const ApiOptions api_settings = api_options(options);
+  std::atomic<bool> has_failed = false;
+  ServedEngine served = start_engine(options.serving, [&](std::string_view why) {
+    log(LogLevel::error, "the engine has ended: {}", why);
+    has_failed = true;
+    ::kill(::getpid(), SIGTERM);
+  });
+  served.model.aliases = options.aliases;
+  const std::string id = served.model.id;
+  const std::int64_t context = served.model.context_tokens;
+  Api api(std::move(served.model), *served.engine, api_settings);
+  HttpServer server(options.http, api);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  print(fmt::format(
+      "{}serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
+      "ready after {:.2f} s\n",
+      effective, id, options.http.host, server.port(), context, served.cache_tokens, seconds));
+  signals.wait();
+  drain(api, server, signals, has_failed ? 0 : options.drain_seconds);
+  ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
+}
+
+void add_engine_options(CLI::App& command, ServingChoice& choice) {
+  command.add_option("--max-rows", choice.rows, "sequences that are generated at a time")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command.add_option("--step-tokens", choice.step_tokens, "most tokens of one step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option("--context", choice.context_tokens,
+                  "the longest sequence in tokens; 0 = the model's, at most 8192")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  command
+      .add_option("--cache-tokens", choice.cache_tokens,
+                  "tokens that all sequences and kept prefixes share; 0 = 2048 for each row, at "
+                  "least one context")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  command.add_option("--queue", choice.queue, "sequences that may wait")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option("--step-seconds", choice.step_seconds,
+                  "aimed time of a step that has prompts beside answers")
+      ->check(CLI::Range(0.001, 60.0))
+      ->capture_default_str();
+  command.add_flag(
+      "--grow", choice.grows,
+      "admit more: take room as answers grow; the last admitted may have to wait again");
+  command.add_option("--served-name", choice.name,
+                     "clients' name of the model; its file's if absent");
+}
+
+void add_http_options(CLI::App& command, ServeOptions& options) {
+  command.add_option("--host", options.http.host, "address to listen at")->capture_default_str();
+  options.http.port = 8000;
+  command.add_option("--port", options.http.port, "port to listen at; 0 = any free one")
+      ->capture_default_str();
+  options.http.threads = 2;
+  command.add_option("--http-threads", options.http.threads, "threads that answer")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command.add_option("--max-connections", options.http.limits.connections, "connections at a time")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--max-body", options.http.limits.body_bytes, "bytes of a request's body")
+      ->check(CLI::Range(1 << 10, 1 << 30))
+      ->capture_default_str();
+  command.add_option("--keys", options.keys, "file of the keys that clients need, one a line");
+  command.add_option("--alias", options.aliases, "another name of the model");
+  command.add_option("--cors-origin", options.cors_origins,
+                     "origin whose pages may ask, such as https://chat.example; * = any");
+  command
+      .add_option("--drain-timeout", options.drain_seconds,
+                  "seconds that answers have to end after SIGTERM")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  auto options = std::make_shared<ServeOptions>();
+  options->version = app.version();
+  options->run.executor.numerics = "invariant";
+  CLI::App* command =
+      app.add_subcommand("serve", "Answer OpenAI's and Anthropic's clients over HTTP");
+  add_run_options(*command, options->run);
+  add_engine_options(*command, options->serving);
+  add_http_options(*command, *options);
+  command->add_flag("--no-prefix-cache", options->no_prefix_cache,
+                    "forget prompts: no answer begins with what another has computed");
+  command->add_flag("--strict-fields", options->strict_fields,
+                    "refuse requests with fields that are not known");
+  command->add_flag("--quiet", options->quiet, "no line for each request");
+  command->add_option("--config", options->config, "TOML file with options; - in names is _");
+  command->callback([options, command] {
+    if (!options->config.empty()) read_option_file(*command, options->config);
+    ServingChoice& serving = options->serving;
+    serving.model = resolve_model(options->run.model);
+    serving.adapter = options->run.adapter;
+    serving.dtype = options->run.dtype;
+    serving.executor = options->run.executor;
+    serving.shares_prefixes = !options->no_prefix_cache;
+    run_serve(*options, print_options(*command, options->config));
+  });
+}
+
+}  // namespace parhelion::app

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "app/executor.h"
+#include "app/http/served_model.h"
+#include "ir/element.h"
+#include "serve/engine_thread.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace parhelion::app {
+
+/// What to serve, on what, and how much of it at a time.
+struct ServingChoice {
+  std::filesystem::path model;
+  std::filesystem::path adapter = {};
+  std::string dtype = {};  ///< f32, bf16, or empty: that of the weights
+  ExecutorChoice executor = {};
+  std::string name = {};            ///< clients' name of it; empty: the path's last part
+  std::int64_t rows = 16;           ///< sequences at a time
+  std::int64_t step_tokens = 512;   ///< most tokens of a step
+  std::int64_t context_tokens = 0;  ///< the longest sequence; 0: the model's, at most 8192
+  std::int64_t cache_tokens = 0;    ///< of all sequences; 0: 2048 for each row, or one context
+  std::int64_t queue = 1024;        ///< sequences that may wait
+  double step_seconds = 0.25;       ///< of a step beside sequences that decode
+  bool shares_prefixes = true;
+  bool grows = false;  ///< pages are taken as sequences grow, not beforehand
+};
+
+/// An engine that runs, and what the API knows of its model.
+struct ServedEngine {
+  std::unique_ptr<exec::Executor> executor;  // outlives the engine
+  std::unique_ptr<serve::EngineThread> engine;
+  ServedModel model;
+  std::int64_t cache_tokens = 0;
+};
+
+/// Loads a model and starts its engine. `on_failure` hears why the engine ended.
+///
+/// Errors: as open_with_adapter, load_tokenizer, make_executor and serve::Engine.
+ServedEngine start_engine(const ServingChoice& choice,
+                          std::function<void(std::string_view)> on_failure);
+
+}  // namespace parhelion::app
