@@ -147,7 +147,7 @@ TEST(PlanMemory, RefusesSizesBeyond64Bits) {
 }
 
 TEST(PlanMemory, StaysNearTheBoundWithGradients) {
-  for (const Recompute policy : {Recompute::none, Recompute::layer}) {
+  for (const Recompute policy : {Recompute::none, Recompute::selective, Recompute::layer}) {
     for (const std::int64_t layers : {2, 12, 30, 100}) {
       for (const TransformerSize& size : {TransformerSize{}, kSmolSize}) {
         const Program instance = gradient_instance(size, layers, policy);

@@ -7,12 +7,22 @@
 #include "ir/verify.h"
 
 namespace parhelion::ir {
+namespace {
 
-Program lower(Program program, const Capacities& capacities, Recompute policy) {
+std::vector<OpId> ops_of_policy(const Program& program, const Capacities& capacities,
+                                const RecomputePolicy& policy) {
+  if (const auto* budget = std::get_if<ActivationBudget>(&policy))
+    return fit_recompute(program, capacities, *budget);
+  return recomputed_ops(program, std::get<Recompute>(policy));
+}
+
+}  // namespace
+
+Program lower(Program program, const Capacities& capacities, const RecomputePolicy& policy) {
   verify(program);
   fuse_loss(program);  // before recompute, which would clone the loss for its log-sum-exp
   verify(program);
-  recompute(program, policy);
+  recompute(program, ops_of_policy(program, capacities, policy));
   verify(program);
   fuse(program);
   verify(program);
