@@ -1,14 +1,16 @@
 // One training step of a decoder in float32 or bf16, random weights: forward, backward, AdamW.
-//   bench_train_step BATCH TOKENS DTYPE DEVICE RUNS CONFIG.json [RANK]
+//   bench_train_step BATCH TOKENS DTYPE DEVICE RUNS CONFIG.json [RANK [RECOMPUTE]]
 // DEVICE is a number of threads, cuda, cuda:invariant or cuda:fast.
-// With RANK, low-rank adapters at all projections are trained instead, with dropout 0.05. Prints
-// one JSON object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op family
-// with the rate of each, the measured matmul peak, planned and resident memory.
+// With a RANK above 0, low-rank adapters at all projections are trained instead, with dropout 0.05.
+// RECOMPUTE is what `model.recompute` or `model.memory_budget` of a job may be. Prints one JSON
+// object: median seconds, tokens/s, GFLOP/s by 6 * parameters * tokens, time by op family with the
+// rate of each, the measured matmul peak, planned and resident memory.
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "model/recipes/registry.h"
+#include "train/config/byte_size.h"
 #include "train/loop/initial_weights.h"
 #include "train/loop/job_report.h"
 #include "train/loop/matmul_peak.h"
@@ -32,6 +34,7 @@ struct StepSetting {
   std::string_view device;
   int runs;
   std::int64_t rank;  ///< of adapters; 0: none
+  std::string_view recompute;
 };
 
 train::Microbatch random_microbatch(const StepSetting& setting, std::int64_t vocabulary) {
@@ -53,6 +56,18 @@ train::Microbatch random_microbatch(const StepSetting& setting, std::int64_t voc
   return batch;
 }
 
+void set_recompute(train::ModelSettings& model, std::string_view recompute) {
+  if (train::parse_byte_size(recompute)) {
+    model.recompute = train::Recompute::automatic;
+    model.memory_budget = std::string(recompute);
+    return;
+  }
+  for (const auto& each : choices(static_cast<const train::Recompute*>(nullptr)))
+    if (each.name == recompute) model.recompute = each.value;
+  ensure(model.recompute.has_value(), ErrorKind::invalid, "bench: unknown recompute '{}'",
+         recompute);
+}
+
 train::Job job_of(const StepSetting& setting) {
   train::Job job;
   job.model.dtype = setting.dtype;
@@ -60,6 +75,7 @@ train::Job job_of(const StepSetting& setting) {
   job.data.microbatch_tokens = setting.batch * setting.tokens;
   job.data.buckets = {job.data.microbatch_tokens};
   job.optimizer.lr = 1e-4;
+  set_recompute(job.model, setting.recompute);
   if (setting.rank > 0) job.lora = train::LoraSettings{.rank = setting.rank, .dropout = 0.05};
   return job;
 }
@@ -114,7 +130,7 @@ void run(const StepSetting& setting, const Json& config) {
   };
   std::int64_t count = 0;
   for (const ir::Buffer& buffer : executor->parameters()) count += ir::element_count(buffer.type);
-  const train::JobMemory memory = train::cost_job(programs, job).memory;
+  const train::JobCost cost = train::cost_job(programs, job);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const auto tokens = static_cast<double>(setting.batch * setting.tokens);
@@ -130,9 +146,10 @@ void run(const StepSetting& setting, const Json& config) {
       {"matmul_peak_gflops", train::measure_matmul_peak(*executor, kind(setting.dtype)) / 1e9},
       {"seconds_by_family", families},
       {"gflops_by_family", rates(plan.instance(), families)},
-      {"planned_bytes", memory.total()},
-      {"activation_bytes", memory.activations},
-      {"activation_bound_bytes", memory.activations_bound},
+      {"recompute_work_share", cost.recompute.work_share},
+      {"planned_bytes", cost.memory.total()},
+      {"activation_bytes", cost.memory.activations},
+      {"activation_bound_bytes", cost.memory.activations_bound},
       {"resident_bytes", std::int64_t{usage.ru_maxrss} * 1024}};
   std::printf("%s\n", write_json(result).c_str());
 }
@@ -141,9 +158,10 @@ void run(const StepSetting& setting, const Json& config) {
 }  // namespace parhelion
 
 int main(int argc, char** argv) {
-  if (argc != 7 && argc != 8) {
+  if (argc < 7 || argc > 9) {
     std::fprintf(stderr,
-                 "usage: bench_train_step BATCH TOKENS f32|bf16 DEVICE RUNS CONFIG.json [RANK]\n");
+                 "usage: bench_train_step BATCH TOKENS f32|bf16 DEVICE RUNS CONFIG.json [RANK "
+                 "[RECOMPUTE]]\n");
     return 2;
   }
   using namespace parhelion;
@@ -153,7 +171,8 @@ int main(int argc, char** argv) {
       std::string_view(argv[3]) == "f32" ? train::NumberFormat::f32 : train::NumberFormat::bf16,
       argv[4],
       std::atoi(argv[5]),
-      argc == 8 ? std::atoll(argv[7]) : 0};
+      argc > 7 ? std::atoll(argv[7]) : 0,
+      argc > 8 ? argv[8] : "none"};
   run(setting, parse_json(read_file(argv[6]), argv[6]));
   return 0;
 }

@@ -18,6 +18,7 @@ namespace parhelion::app {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -157,6 +158,17 @@ TEST_F(TrainCommand, ADryRunLeavesNothingBehind) {
   EXPECT_THAT(outcome.output, Not(testing::EndsWith("\n\n")));
   EXPECT_THAT(listing(directory_), ElementsAre("job.toml", "temporary", "text.jsonl"));
   EXPECT_THAT(listing(directory_ / "temporary"), IsEmpty());
+}
+
+TEST_F(TrainCommand, ADryRunTellsWhatIsComputedAgain) {
+  EXPECT_THAT(train("--dry-run").output, Not(HasSubstr("recompute")));
+  EXPECT_THAT(train("--dry-run --set model.recompute=layer").output,
+              ContainsRegex("\nrecompute: layer, .* rms_norm.*% more work"));
+  EXPECT_THAT(train("--dry-run --set model.memory_budget=1GiB").output,
+              HasSubstr("\nrecompute: auto, nothing\n"));
+  const Outcome small = train("--dry-run --set model.memory_budget=1KiB");
+  EXPECT_EQ(small.code, 1);
+  EXPECT_THAT(small.output, HasSubstr("job.toml: model.memory_budget is 1KiB, of which "));
 }
 
 TEST_F(TrainCommand, ADryRunCountsTheCopiesOfFrozenWeights) {

@@ -10,11 +10,15 @@
 #include "ir/passes/recompute_order.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace parhelion::ir {
 namespace {
 
-double mebibytes_of(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
+/// Rounded up to tenths, so that what is said to be enough is.
+double mebibytes_of(std::int64_t bytes) {
+  return std::ceil(static_cast<double>(bytes) / 0x1p20 * 10) / 10;
+}
 
 /// Tries how many groups must go.
 class RecomputeSearch {
@@ -66,8 +70,8 @@ std::vector<OpId> fit_recompute(const Program& program, const Capacities& capaci
   if (least > budget.bytes)
     fail(ErrorKind::exhausted,
          "recompute: activations need {:.1f} MiB with all computed again that can be, {:.1f} MiB "
-         "more than there are for them, {:.1f} MiB",
-         mebibytes_of(least), mebibytes_of(least - budget.bytes), mebibytes_of(budget.bytes));
+         "too many",
+         mebibytes_of(least), mebibytes_of(least - budget.bytes));
   // Halving between fixed points: a larger budget takes the lower half wherever a smaller one does.
   for (std::int64_t too_few = -1; enough - too_few > 1;) {
     const std::int64_t middle = too_few + (enough - too_few) / 2;

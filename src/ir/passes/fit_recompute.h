@@ -7,6 +7,7 @@
 namespace parhelion::ir {
 
 /// The bytes that the activations of a microbatch may take: the peaks of slot and transient arena.
+/// Below 0 where other things have taken more than there is.
 struct ActivationBudget {
   std::int64_t bytes = 0;
 };

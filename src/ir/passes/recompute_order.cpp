@@ -3,9 +3,11 @@
 #include "ir/passes/recompute.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace parhelion::ir {
@@ -53,16 +55,17 @@ class RecomputeState {
            });
   }
 
-  /// The op with those that give its operands, back to what is kept.
-  RecomputeGroup group_of(OpId id) const {
-    RecomputeGroup group{.ops = {}, .layer = instance_.at(id).layer};
+  /// Ops of one layer with those that give their operands, back to what is kept.
+  RecomputeGroup group_of(std::span<const OpId> ids) const {
+    RecomputeGroup group{.ops = {}, .layer = instance_.at(ids.front()).layer};
     std::vector<ValueId> newly_kept;
-    add_to(group.ops, newly_kept, id);
-    double work = 0;
-    for (const OpId op : group.ops) work += work_[op.index - 1];
-    double freed = 0;
-    for (const ValueId output : instance_.at(id).outputs)
-      if (kept_[output.index] && !is_pinned_[output.index]) freed += bytes_of(output);
+    for (const OpId id : ids) add_to(group.ops, newly_kept, id);
+    double work = 0, freed = 0;
+    for (const OpId id : group.ops) {
+      work += work_[id.index - 1];
+      for (const ValueId output : instance_.at(id).outputs)
+        if (kept_[output.index] && !is_pinned_[output.index]) freed += bytes_of(output);
+    }
     for (const ValueId value : newly_kept) freed -= bytes_of(value);
     if (freed > 0) group.price = work / freed;
     std::ranges::sort(group.ops);
@@ -92,12 +95,12 @@ class RecomputeState {
   }
 
   void add_to(std::vector<OpId>& ops, std::vector<ValueId>& newly_kept, OpId id) const {
+    if (std::ranges::find(ops, id) != ops.end()) return;
     ops.push_back(id);
     const OpNode& node = instance_.at(id);
     for (const Operand& input : node.inputs) {
       if (is_available(input.value, node.layer)) continue;
       const OpId producer = instance_.at(input.value).producer;
-      if (std::ranges::find(ops, producer) != ops.end()) continue;
       if (may_take(producer) && instance_.at(producer).layer == node.layer) {
         add_to(ops, newly_kept, producer);
       } else if (std::ranges::find(newly_kept, input.value) == newly_kept.end()) {
@@ -118,16 +121,20 @@ class RecomputeState {
   std::vector<bool> taken_;      // by op
 };
 
-/// The cheapest group of a layer's ops, if one frees anything.
+/// The cheapest group of a layer's ops, if one frees anything; where none does alone, all together
+/// may.
 std::optional<RecomputeGroup> cheapest_group(const RecomputeState& state,
                                              const std::vector<OpId>& layer) {
+  std::vector<OpId> rest;
+  std::ranges::copy_if(layer, std::back_inserter(rest),
+                       [&](OpId id) { return state.may_begin(id); });
   RecomputeGroup best;
-  for (const OpId id : layer) {
-    if (!state.may_begin(id)) continue;
-    RecomputeGroup group = state.group_of(id);
+  for (const OpId& id : rest) {
+    RecomputeGroup group = state.group_of({&id, 1});
     if (group.price < best.price) best = std::move(group);
   }
-  if (best.ops.empty()) return std::nullopt;
+  if (best.ops.empty() && !rest.empty()) best = state.group_of(rest);
+  if (best.price == RecomputeGroup{}.price) return std::nullopt;
   return best;
 }
 

@@ -1,6 +1,7 @@
 #include "train/config/check_job.h"
 
 #include "base/problems.h"
+#include "train/config/byte_size.h"
 #include "train/config/name_pattern.h"
 
 #include <algorithm>
@@ -37,7 +38,21 @@ void check_run(const RunSettings& run, Problems& problems) {
   expect_at_least(0, "run.threads", run.threads, problems);
 }
 
+void check_recompute(const ModelSettings& model, Problems& problems) {
+  const Recompute recompute = model.recompute.value_or(Recompute::none);
+  problems.expect(recompute != Recompute::automatic || model.memory_budget.has_value(),
+                  "model.recompute is auto, expected model.memory_budget");
+  if (!model.memory_budget) return;
+  problems.expect(recompute == Recompute::automatic,
+                  "model.memory_budget is {}, which recompute {} does not use",
+                  *model.memory_budget, choice_name(recompute));
+  problems.expect(parse_byte_size(*model.memory_budget).has_value(),
+                  "model.memory_budget is '{}', expected bytes such as 8GiB or 512MiB",
+                  *model.memory_budget);
+}
+
 void check_model(const ModelSettings& model, Problems& problems) {
+  check_recompute(model, problems);
   if (model.path && model.config) {
     problems.expect(false, "model.path is '{}' and model.config is '{}', expected one of them",
                     model.path->string(), model.config->string());

@@ -19,6 +19,9 @@ void fill_defaults(Job& job) {
   if (data.microbatch_tokens == 0) data.microbatch_tokens = data.sequence_tokens;
   if (data.buckets.empty()) data.buckets = {data.microbatch_tokens};
   if (data.cache.empty()) data.cache = job.run.directory / "cache";
+  ModelSettings& model = job.model;
+  if (!model.recompute)
+    model.recompute = model.memory_budget ? Recompute::automatic : Recompute::none;
 }
 
 }  // namespace

@@ -12,22 +12,27 @@
 
 namespace parhelion::train {
 
-/// What of the forward pass is computed again instead of kept (`ir::Recompute`).
+/// What of the forward pass is computed again instead of kept (`ir::RecomputePolicy`).
 enum class Recompute : std::uint8_t {
   none,
-  layer,  ///< all of a decoder layer but what enters it
+  selective,  ///< what needs no product of matrices
+  layer,      ///< all of a decoder layer but what enters it
+  automatic,  ///< as much as `memory_budget` asks for
 };
 constexpr auto choices(const Recompute*) {
-  return std::array{choice("none", Recompute::none), choice("layer", Recompute::layer)};
+  return std::array{choice("none", Recompute::none), choice("selective", Recompute::selective),
+                    choice("layer", Recompute::layer), choice("auto", Recompute::automatic)};
 }
 
-/// Table `[model]`: what is trained. A checked job has either `path` or both others.
+/// Table `[model]`: what is trained. A checked job has either `path` or both others, and says what
+/// is recomputed; left out of an unchecked one, it is nothing.
 struct ModelSettings {
   std::optional<std::filesystem::path> path;
   std::optional<std::filesystem::path> config;
   std::optional<std::filesystem::path> tokenizer;
   NumberFormat dtype = NumberFormat::f32;
-  Recompute recompute = Recompute::none;
+  std::optional<Recompute> recompute;
+  std::optional<std::string> memory_budget;
   bool operator==(const ModelSettings&) const = default;
 };
 
@@ -44,9 +49,15 @@ constexpr auto settings(const ModelSettings*) {
       setting("dtype", &ModelSettings::dtype,
               "what weights and activations are stored as; gradients are f32. Weights in bf16 are "
               "updated with stochastic rounding"),
-      setting("recompute", &ModelSettings::recompute,
-              "`layer` keeps only what enters each layer and computes the rest again for the "
-              "gradient: less memory, the same bits, about a third more work"));
+      setting(
+          "recompute", &ModelSettings::recompute,
+          "what the gradient computes again instead of keeping it, for less memory and the "
+          "same bits: `selective` norms, SwiGLU and the like, at hardly more work; `layer` all "
+          "of a layer but what enters it, at about a third more; `auto` as much as "
+          "`memory_budget` asks for. Left out, it is `none`, or `auto` where a budget is given"),
+      setting("memory_budget", &ModelSettings::memory_budget,
+              "most memory that parameters, gradients, optimizer and activations may take in all, "
+              "such as `8GiB` or `512MiB`: the total of `--dry-run`"));
 }
 
 /// Table `[lora]`: W x becomes W x + (alpha / rank) B A dropout(x), and only A and B are trained.

@@ -30,7 +30,8 @@ bool concerns_digest(std::string_view key) {
   constexpr std::array kConcerned = {
       "run.seed",           "model.",           "lora.", "data.", "optimizer.kind",
       "optimizer.momentum", "optimizer.moments"};
-  constexpr std::array kFree = {"model.recompute", "data.cache", "data.epochs", "data.prefetch"};
+  constexpr std::array kFree = {"model.recompute", "model.memory_budget", "data.cache",
+                                "data.epochs", "data.prefetch"};
   const auto begins = [&](std::string_view each) { return key.starts_with(each); };
   return std::ranges::any_of(kConcerned, begins) && std::ranges::none_of(kFree, begins);
 }

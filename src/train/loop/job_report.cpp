@@ -2,50 +2,18 @@
 
 #include "base/counted.h"
 #include "ir/cost_summary.h"
-#include "ir/memory_plan.h"
 #include "train/data/batch_stream.h"
 #include "train/lr/schedule.h"
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string_view>
+#include <vector>
 
 namespace parhelion::train {
 namespace {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
-
-/// The kind of memory that a buffer is counted under.
-std::int64_t& share_of(JobMemory& memory, const ir::Buffer& buffer) {
-  if (buffer.role == ir::Role::parameter) return memory.parameters;
-  if (buffer.role == ir::Role::state)
-    return buffer.lifetime == ir::Lifetime::step ? memory.gradients : memory.optimizer;
-  return memory.constants;
-}
-
-/// A weight that training does not change is resident twice: its rows, which the gradient of its
-/// inputs reads, and laid out for the product of the forward pass.
-std::int64_t frozen_copy_bytes(const ir::Program& program) {
-  std::set<std::string_view> counted_names;
-  std::int64_t bytes = 0;
-  for (const ir::OpNode& node : program.ops) {
-    const auto* product = std::get_if<ir::MatMul>(&node.op);
-    if (product == nullptr || !product->transpose_b) continue;
-    const ir::BufferId id = program.at(node.inputs[1].value).buffer;
-    if (!id || program.at(id).role != ir::Role::parameter || program.at(id).trainable) continue;
-    if (counted_names.insert(program.at(id).name).second)
-      bytes += ir::byte_count(program.at(id).type);
-  }
-  return bytes;
-}
-
-void add_activations(JobMemory& memory, const ir::MemoryPlan& plan) {
-  for (const ir::ArenaKind arena : {ir::ArenaKind::slot, ir::ArenaKind::transient}) {
-    memory.activations += plan.peak_bytes[static_cast<std::size_t>(arena)];
-    memory.activations_bound += plan.lower_bound_bytes[static_cast<std::size_t>(arena)];
-  }
-}
 
 std::string program_lines(const TrainingPrograms& programs, const Job& job) {
   std::string text = fmt::format("programs: step with {} ops, score with {}\n",
@@ -72,6 +40,46 @@ std::string memory_lines(const JobMemory& memory) {
   return text + line("total", memory.total());
 }
 
+/// Gradient ops by family: clones are among them.
+std::map<std::string_view, std::int64_t> gradient_op_counts(const ir::Program& microbatch) {
+  std::map<std::string_view, std::int64_t> counts;
+  for (const ir::OpNode& node : microbatch.ops)
+    if (node.phase != ir::Phase::forward) ++counts[ir::traits(node.op).name];
+  return counts;
+}
+
+/// What a pass does more than one which keeps all.
+RecomputeCost cost_recompute(const TrainingPrograms& programs, const Job& job,
+                             const ir::Program& microbatch) {
+  Job keeping = job;
+  keeping.model.recompute = Recompute::none;
+  const ir::Program kept =
+      instantiate_step(programs, keeping, buckets_of(job.data).back()).microbatch;
+  RecomputeCost result;
+  result.op_counts = gradient_op_counts(microbatch);
+  for (const auto& [family, count] : gradient_op_counts(kept)) result.op_counts[family] -= count;
+  std::erase_if(result.op_counts, [](const auto& each) { return each.second == 0; });
+  result.work_share =
+      ir::summarize_cost(microbatch).total.cost.flops / ir::summarize_cost(kept).total.cost.flops -
+      1;
+  JobMemory memory;
+  add_activations(memory, kept);
+  result.kept_activations = memory.activations;
+  return result;
+}
+
+std::string recompute_line(const Job& job, const RecomputeCost& cost) {
+  const Recompute policy = job.model.recompute.value_or(Recompute::none);
+  if (policy == Recompute::none) return "";
+  std::vector<std::string> families;
+  for (const auto& [family, count] : cost.op_counts)
+    families.push_back(fmt::format("{} {}", count, family));
+  if (families.empty()) return fmt::format("recompute: {}, nothing\n", choice_name(policy));
+  return fmt::format("recompute: {}, {}; {:.2f} % more work; kept, activations were {:.1f} MiB\n",
+                     choice_name(policy), fmt::join(families, ", "), 100 * cost.work_share,
+                     mebibytes(cost.kept_activations));
+}
+
 std::string schedule_lines(const Job& job, std::int64_t total_steps) {
   const Schedule schedule = build_schedule(job.schedule, total_steps);
   std::string text = "learning rate\n";
@@ -89,12 +97,9 @@ JobCost cost_job(const TrainingPrograms& programs, const Job& job) {
   const Bucket largest = buckets_of(job.data).back();
   const StepInstance instance = instantiate_step(programs, job, largest);
   JobCost result;
-  for (const ir::Buffer& buffer : programs.step.buffers) {
-    const bool is_own = buffer.role == ir::Role::input || buffer.role == ir::Role::output;
-    if (!is_own) share_of(result.memory, buffer) += ir::byte_count(buffer.type);
-  }
-  result.memory.frozen_copies = frozen_copy_bytes(programs.step);
-  add_activations(result.memory, ir::plan_memory(instance.microbatch));
+  result.memory = lasting_memory(programs.step);
+  add_activations(result.memory, instance.microbatch);
+  result.recompute = cost_recompute(programs, job, instance.microbatch);
   const auto count = static_cast<double>(job.data.microbatches);
   result.step_flops = count * ir::summarize_cost(instance.microbatch).total.cost.flops +
                       ir::summarize_cost(instance.update).total.cost.flops;
@@ -106,6 +111,7 @@ std::string describe_plan(const TrainingPrograms& programs, const Job& job,
                           std::int64_t total_steps, double peak) {
   const JobCost cost = cost_job(programs, job);
   std::string text = program_lines(programs, job) + memory_lines(cost.memory);
+  text += recompute_line(job, cost.recompute);
   text += fmt::format(
       "step: {} microbatch{} of up to {}, {:.1f} GFLOP; at the measured matmul rate of "
       "{:.1f} GFLOP/s no less than {:.2f} s\n",

@@ -1,28 +1,24 @@
 #pragma once
 
+#include "train/loop/job_memory.h"
 #include "train/loop/programs.h"
 
+#include <map>
 #include <string>
 
 namespace parhelion::train {
 
-/// Memory that a job holds, in bytes. `bound` is what no plan can be below.
-struct JobMemory {
-  std::int64_t parameters = 0;
-  std::int64_t frozen_copies = 0;  ///< of weights under adapters, laid out for products
-  std::int64_t gradients = 0;
-  std::int64_t optimizer = 0;
-  std::int64_t constants = 0;
-  std::int64_t activations = 0;  ///< of the largest bucket
-  std::int64_t activations_bound = 0;
-  std::int64_t total() const {
-    return parameters + frozen_copies + gradients + optimizer + constants + activations;
-  }
+/// What is computed again in a pass of the largest bucket, for which memory.
+struct RecomputeCost {
+  std::map<std::string_view, std::int64_t> op_counts;  ///< by family
+  double work_share = 0;                               ///< flops over those of a pass without
+  std::int64_t kept_activations = 0;  ///< bytes that activations would take without
 };
 
 /// What a step costs.
 struct JobCost {
   JobMemory memory;
+  RecomputeCost recompute;
   double step_flops = 0;         ///< microbatches of the largest bucket, and the update
   std::int64_t step_tokens = 0;  ///< that such a step computes
 };

@@ -1,12 +1,15 @@
 #include "train/loop/programs.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "ir/autodiff/differentiate.h"
 #include "ir/passes/extract_phases.h"
 #include "ir/passes/lower.h"
 #include "ir/verify.h"
 #include "model/programs.h"
+#include "train/config/byte_size.h"
 #include "train/config/name_pattern.h"
+#include "train/loop/job_memory.h"
 #include "train/optim/update_program.h"
 
 #include <utility>
@@ -21,8 +24,43 @@ ir::Capacities capacities_of(const Bucket& bucket) {
   return result;
 }
 
-ir::Recompute policy_of(Recompute recompute) {
-  return recompute == Recompute::layer ? ir::Recompute::layer : ir::Recompute::none;
+double mebibytes_of(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
+
+/// What a budget leaves for activations. Errors: invalid if it is none.
+ir::ActivationBudget activation_budget(const ModelSettings& model, std::int64_t lasting_bytes) {
+  const std::optional<std::int64_t> bytes = parse_byte_size(model.memory_budget.value_or(""));
+  ensure(bytes.has_value(), ErrorKind::invalid, "model.recompute is auto without a memory_budget");
+  return {*bytes - lasting_bytes};
+}
+
+ir::RecomputePolicy policy_of(const ModelSettings& model, std::int64_t lasting_bytes) {
+  switch (model.recompute.value_or(Recompute::none)) {
+    case Recompute::none:
+      return ir::Recompute::none;
+    case Recompute::selective:
+      return ir::Recompute::selective;
+    case Recompute::layer:
+      return ir::Recompute::layer;
+    case Recompute::automatic:
+      break;
+  }
+  return activation_budget(model, lasting_bytes);
+}
+
+/// The step at one capacity, with all its phases.
+ir::Program lower_step(const TrainingPrograms& programs, const Job& job, const Bucket& bucket) {
+  const std::int64_t lasting_bytes = lasting_memory(programs.step).total();
+  const ir::RecomputePolicy policy = policy_of(job.model, lasting_bytes);
+  try {
+    return ir::lower(programs.step, capacities_of(bucket), policy);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::exhausted) throw;
+    fail(ErrorKind::exhausted,
+         "model.memory_budget is {}, of which all but activations takes {:.1f} MiB; a pass of {}: "
+         "{}; it fits if the budget is larger by that, or data.microbatch_tokens lower",
+         job.model.memory_budget.value_or(""), mebibytes_of(lasting_bytes),
+         counted(bucket.tokens, "token"), error.what());
+  }
 }
 
 /// Those that outlive a step and may change.
@@ -64,8 +102,7 @@ TrainingPrograms build_programs(const model::Model& model, const Job& job) {
 
 StepInstance instantiate_step(const TrainingPrograms& programs, const Job& job,
                               const Bucket& bucket) {
-  const ir::Program whole =
-      ir::lower(programs.step, capacities_of(bucket), policy_of(job.model.recompute));
+  const ir::Program whole = lower_step(programs, job, bucket);
   StepInstance result{
       .microbatch = ir::extract_phases(
           whole, {ir::Phase::forward, ir::Phase::input_grad, ir::Phase::weight_grad}, "microbatch"),

@@ -34,6 +34,9 @@ struct StepInstance {
   ir::Program microbatch;  ///< forward and gradients, once a microbatch
   ir::Program update;      ///< once a step
 };
+/// With what the job says computed again.
+///
+/// Errors: exhausted, naming the setting, if the memory budget is too small for the bucket.
 StepInstance instantiate_step(const TrainingPrograms& programs, const Job& job,
                               const Bucket& bucket);
 ir::Program instantiate_score(const TrainingPrograms& programs, const Bucket& bucket);

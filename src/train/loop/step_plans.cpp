@@ -24,14 +24,27 @@ T output_number(exec::Plan& plan, std::string_view name) {
   return exec::host_span<T>(plan, name).front();
 }
 
+std::string_view other_ways_to_less_memory(const ModelSettings& model) {
+  switch (model.recompute.value_or(Recompute::none)) {
+    case Recompute::none:
+      return ", model.recompute is \"selective\" or \"layer\", or model.memory_budget is given";
+    case Recompute::selective:
+      return ", model.recompute is \"layer\", or model.memory_budget is given in its place";
+    case Recompute::layer:
+      return "";
+    case Recompute::automatic:
+      break;
+  }
+  return " or model.memory_budget is";
+}
+
 /// Plans a pass over a bucket; where memory is missing, says which settings of the job ask for
 /// less.
 std::unique_ptr<exec::Plan> plan_pass(exec::Executor& executor, const ir::Program& instance,
                                       const Job& job, const Bucket& bucket) {
-  const bool recomputes = job.model.recompute != Recompute::none;
   return with_advice(
       fmt::format("a pass of {} tokens asks for less where data.microbatch_tokens is lower{}",
-                  bucket.tokens, recomputes ? "" : " or model.recompute is \"layer\""),
+                  bucket.tokens, other_ways_to_less_memory(job.model)),
       [&] { return executor.plan(instance, exec::Weights::trained); });
 }
 

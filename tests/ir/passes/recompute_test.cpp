@@ -279,7 +279,7 @@ TEST(FitRecompute, TakesCheapOpsOfLowLayersFirst) {
 TEST(FitRecompute, SaysHowMuchIsMissing) {
   expect_error(ErrorKind::exhausted,
                "recompute: activations need 0.6 MiB with all computed again that can be, 0.1 MiB "
-               "more than there are for them, 0.5 MiB",
+               "too many",
                [] { activation_bytes(ActivationBudget{1 << 19}); });
 }
 

@@ -42,6 +42,7 @@ TEST(Job, HasTheDefaultsOfTheReference) {
   Job expected;
   expected.run = {.directory = "/jobs/runs/a"};
   expected.model.path = "/jobs/model";
+  expected.model.recompute = Recompute::none;
   expected.data.files = {"/jobs/a.txt"};
   expected.data.sequence_tokens = 8;
   expected.data.microbatch_tokens = 8;
@@ -74,6 +75,12 @@ TEST(Job, HasTablesThatAreGivenWithTheirDefaults) {
   EXPECT_EQ(job.optimizer.groups, (std::vector<OptimizerGroup>{{".*bias", 1.0, std::nullopt}}));
   EXPECT_EQ(job.schedule.phases,
             (std::vector<PhaseSettings>{{3, std::nullopt, false, 0.5, Curve::linear, 2.0}}));
+}
+
+TEST(Job, RecomputesAsABudgetAsksFor) {
+  const Job job = job_with({"model.memory_budget=8GiB"});
+  EXPECT_EQ(job.model.recompute, Recompute::automatic);
+  EXPECT_EQ(read_job(write_job(job), "/elsewhere", "job.json"), job);
 }
 
 TEST(Job, ReadsBackWhatItWrites) {
@@ -151,6 +158,11 @@ INSTANTIATE_TEST_SUITE_P(
         {{"model.tokenizer=t"},
          "model.tokenizer is '/jobs/t', but model.path '/jobs/model' has one of its own"},
         {{"model.dtype=f16"}, "model.dtype: is \"f16\", expected one of f32, bf16"},
+        {{"model.recompute=auto"}, "model.recompute is auto, expected model.memory_budget"},
+        {{"model.recompute=layer", "model.memory_budget=1GiB"},
+         "model.memory_budget is 1GiB, which recompute layer does not use"},
+        {{"model.memory_budget=lots"},
+         "model.memory_budget is 'lots', expected bytes such as 8GiB or 512MiB"},
         {{"lora.rank=0"}, "lora.rank is 0, expected at least 1"},
         {{"lora.alpha=0"}, "lora.alpha is 0, expected a number above 0"},
         {{"lora.dropout=1"}, "lora.dropout is 1, expected a number in [0, 1)"},

@@ -70,12 +70,11 @@ OptimizerSettings optimizer_of(const std::string& run) {
 /// The step plans of the tiny model, for microbatches of `documents` documents.
 class CurveRun {
  public:
-  CurveRun(const OptimizerSettings& optimizer, std::int64_t documents, Recompute recompute)
+  CurveRun(const OptimizerSettings& optimizer, std::int64_t documents)
       : opened_(model::open_model(model::golden_path("llama_tiny"))),
         executor_(exec::make_cpu_executor({.threads = 1})) {
     job_.data = data_settings(kTokens, documents * kTokens);
     job_.optimizer = optimizer;
-    job_.model.recompute = recompute;
     const TrainingPrograms programs = build_programs(opened_.model, job_);
     plans_ = std::make_unique<StepPlans>(programs, job_, *executor_);
     model::load_parameters(opened_, [&](const state::TensorView& tensor) {
@@ -113,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, TrainingCurve, testing::Values("adamw", "ad
 
 TEST_P(TrainingCurve, EqualsThatOfPyTorchAtEveryStep) {
   const GoldenCurve curve(GetParam());
-  CurveRun run(optimizer_of(GetParam()), kDocuments, Recompute::none);
+  CurveRun run(optimizer_of(GetParam()), kDocuments);
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const StepResult result = run.step(curve, step);
     ASSERT_TRUE(result.applied);
@@ -124,24 +123,13 @@ TEST_P(TrainingCurve, EqualsThatOfPyTorchAtEveryStep) {
 
 TEST(Accumulation, OverFourMicrobatchesEqualsOneOfFour) {
   const GoldenCurve curve("adamw");
-  CurveRun whole(optimizer_of("adamw"), 4, Recompute::none);
-  CurveRun parts(optimizer_of("adamw"), 1, Recompute::none);
+  CurveRun whole(optimizer_of("adamw"), 4);
+  CurveRun parts(optimizer_of("adamw"), 1);
   for (std::int64_t step = 0; step < 20; ++step) {
     const StepResult a = whole.step(curve, step), b = parts.step(curve, step);
     ASSERT_EQ(a.weight, b.weight);
     ASSERT_NEAR(a.loss, b.loss, 1e-6f * a.loss) << "step " << step;
     ASSERT_NEAR(a.norm, b.norm, 1e-5f * a.norm) << "step " << step;
-  }
-}
-
-TEST(Recompute, GivesTheSameBits) {
-  const GoldenCurve curve("adamw");
-  CurveRun none(optimizer_of("adamw"), 2, Recompute::none);
-  CurveRun layer(optimizer_of("adamw"), 2, Recompute::layer);
-  for (std::int64_t step = 0; step < 20; ++step) {
-    const StepResult a = none.step(curve, step), b = layer.step(curve, step);
-    ASSERT_EQ(a.loss, b.loss) << "step " << step;
-    ASSERT_EQ(a.norm, b.norm) << "step " << step;
   }
 }
 

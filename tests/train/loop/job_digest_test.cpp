@@ -21,7 +21,8 @@ TEST(JobDigest, NamesContentsWhereKeysThatMatterAreTheSame) {
   now.schedule.steps = 9;
   now.data.epochs = 7;
   now.data.cache = "elsewhere";
-  now.model.recompute = Recompute::layer;
+  now.model.recompute = Recompute::automatic;
+  now.model.memory_budget = "1GiB";
   EXPECT_EQ(describe_job_change(write_job(before), now),
             "its keys are the same, so what data, model or tokenizer hold changed");
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace parhelion::train {
@@ -28,9 +29,9 @@ inline Job tiny_job() {
 class TinyRun {
  public:
   TinyRun(Job of, std::shared_ptr<const Documents> documents, std::filesystem::path store,
-          int threads = 1)
+          int threads = 1, std::string_view golden = "llama_tiny")
       : job(std::move(of)),
-        opened(model::open_model(model::golden_path("llama_tiny"))),
+        opened(model::open_model(model::golden_path(golden))),
         model(model_of_job(opened.model, job)),
         programs(build_programs(model, job)),
         executor(exec::make_cpu_executor({.threads = threads})),

@@ -30,14 +30,20 @@ TEST(StepPlans, SayWhichSettingsAskForLessMemory) {
   const model::OpenedModel opened = model::open_model(model::golden_path("llama_tiny"));
   const TrainingPrograms programs = build_programs(opened.model, job);
   FullExecutor executor;
-  EXPECT_THAT([&] { StepPlans(programs, job, executor); },
-              ThrowsMessage<Error>("device: 3 GiB are missing; a pass of 64 tokens asks for less "
-                                   "where data.microbatch_tokens is lower or model.recompute is "
-                                   "\"layer\""));
+  const auto expect_hint = [&](const std::string& others) {
+    EXPECT_THAT([&] { StepPlans(programs, job, executor); },
+                ThrowsMessage<Error>("device: 3 GiB are missing; a pass of 64 tokens asks for less "
+                                     "where data.microbatch_tokens is lower" +
+                                     others));
+  };
+  expect_hint(", model.recompute is \"selective\" or \"layer\", or model.memory_budget is given");
+  job.model.recompute = Recompute::selective;
+  expect_hint(", model.recompute is \"layer\", or model.memory_budget is given in its place");
   job.model.recompute = Recompute::layer;
-  EXPECT_THAT([&] { StepPlans(programs, job, executor); },
-              ThrowsMessage<Error>("device: 3 GiB are missing; a pass of 64 tokens asks for less "
-                                   "where data.microbatch_tokens is lower"));
+  expect_hint("");
+  job.model.recompute = Recompute::automatic;
+  job.model.memory_budget = "1GiB";
+  expect_hint(" or model.memory_budget is");
 }
 
 }  // namespace
