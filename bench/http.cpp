@@ -17,9 +17,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sstream>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ void serve_null(const std::string& directory, std::int64_t step_microseconds) {
 
 /// Seconds of processor time that a process has had.
 double processor_seconds(const std::string& pid) {
-  std::istringstream stat(read_file("/proc/" + pid + "/stat"));
+  std::ifstream stat("/proc/" + pid + "/stat");
   std::string word;
   double ticks = 0;
   for (int field = 1; stat >> word && field <= 15; ++field) {

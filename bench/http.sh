@@ -20,7 +20,7 @@ for step in 0 5000; do
   measure parhelion "$port" "$pid"
   kill "$pid"
   wait "$pid" 2> /dev/null || true
-  python3 "$here/http_peer.py" 18765 "$step" &
+  "${PYTHON:-python3}" "$here/http_peer.py" 18765 "$step" &
   peer=$!
   until (exec 3<> /dev/tcp/127.0.0.1/18765) 2> /dev/null; do sleep 0.2; done
   measure fastapi 18765 "$peer"

@@ -107,10 +107,10 @@ def openai_errors(client, model):
 
 
 def anthropic_messages(client, model):
-    ask = {"model": model, "messages": MESSAGES, "max_tokens": 16}
-    whole = client.messages.create(**ask, temperature=0)
+    ask = {"model": model, "messages": MESSAGES, "max_tokens": 16, "extra_body": {"temperature": 0}}
+    whole = client.messages.create(**ask)
     assert whole.role == "assistant" and whole.usage.output_tokens > 0
-    with client.messages.stream(**ask, temperature=0) as stream:
+    with client.messages.stream(**ask) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
     assert text == "".join(block.text for block in whole.content if block.type == "text")
