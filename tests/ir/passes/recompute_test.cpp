@@ -244,6 +244,21 @@ TEST(Recompute, LetsASchedulerRunPhasesApart) {
   }
 }
 
+/// Executors run norms and ropes that follow each other as one kernel.
+TEST(Recompute, KeepsNormsAndRopesOfHeadsTogether) {
+  Program program;
+  differentiate(program, TransformerProgram(program, {.head_norms = true}).add_train());
+  const Program instance = lower(program, capacities(), Recompute::selective);
+  std::vector<std::string_view> names;
+  for (const OpNode& node : instance.ops) names.push_back(traits(node.op).name);
+  for (auto at = names.begin();
+       (at = std::ranges::find(at, names.end(), "attention_grad")) != names.end(); ++at) {
+    EXPECT_EQ(std::vector<std::string_view>(at - 4, at),
+              (std::vector<std::string_view>{"rms_norm", "rope", "rms_norm", "rope"}));
+  }
+  EXPECT_EQ(std::ranges::count(names, "attention_grad"), 2);
+}
+
 TEST(FitRecompute, WorksLessTheMoreMemoryThereIs) {
   const std::int64_t most = activation_bytes(Recompute::none);
   const std::int64_t least = activation_bytes(Recompute::layer);
