@@ -4,16 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 namespace parhelion::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
-
-/// How often others may be admitted before a sequence that does not fit.
-constexpr std::int64_t kMostBypassed = 8;
 
 std::int64_t pages_of(const contract::Contract& contract, std::int64_t asked) {
   const contract::CachePolicy& cache = contract.cache;
@@ -44,20 +40,6 @@ std::int64_t most_queries_of(const Stepper& stepper) {
       most = std::max(most, instance[ir::Symbol::logit_rows]);
   }
   return most;
-}
-
-bool is_stop_id(const contract::Contract& contract, const Request& request, std::int32_t id) {
-  if (std::ranges::count(request.stop_ids, id) != 0) return true;
-  return !request.ignore_stop_ids && std::ranges::count(contract.stop_ids, id) != 0;
-}
-
-TokenEvent event_of(const Sequence& sequence, const LogitAnswer& answer) {
-  TokenEvent event{.sequence = sequence.index,
-                   .token = {answer.sampled, answer.sampled_log_probability},
-                   .top_count = sequence.of->request.top_tokens};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(event.top_count); ++i)
-    event.top.at(i) = {answer.top_ids[i], answer.top_log_probabilities[i]};
-  return event;
 }
 
 }  // namespace
@@ -117,147 +99,6 @@ void Engine::cancel(Ticket ticket) {
   };
   std::ranges::for_each(queue_.all(), mark);
   std::ranges::for_each(running_, mark);
-}
-
-void Engine::drop_cancelled() {
-  while (const auto sequence = queue_.take_cancelled()) finish(*sequence, FinishReason::cancelled);
-  for (const auto& sequence : running_) {
-    if (sequence->is_cancelled && !sequence->has_ended) finish(*sequence, FinishReason::cancelled);
-  }
-  remove_ended();
-}
-
-/// Lets go of sequences that have ended, when no step that is under way has them.
-void Engine::remove_ended() {
-  std::erase_if(running_, [&](const auto& sequence) {
-    const bool is_done = sequence->has_ended && sequence->steps_in_flight == 0;
-    if (is_done) free_slots_.push_back(sequence->slot);
-    return is_done;
-  });
-}
-
-/// Check, hold, check again: what a sequence holds of the cache cannot be evicted any more, so the
-/// room is looked at when it holds it.
-bool Engine::try_admit(Sequence& sequence) {
-  const Request& request = sequence.of->request;
-  HeldPages& held = sequence.held;
-  PrefixTree::Match match;
-  if (settings_.shares_prefixes && !request.prompt_log_probabilities) {
-    const auto but_last = std::span(sequence.tokens).first(sequence.tokens.size() - 1);
-    match = cache_.hold_match(request.cache_salt, but_last, held);
-  }
-  const std::int64_t whole_pages = std::ssize(held.pages);
-  const bool is_worst_case = settings_.reserve == Reserve::worst_case;
-  const std::int64_t tokens = is_worst_case ? sequence.most_tokens : std::ssize(sequence.tokens);
-  const std::int64_t need = std::max<std::int64_t>(cache_.pages_for(tokens) - whole_pages, 0);
-  const std::int64_t headroom = is_worst_case ? 0 : std::ssize(running_);  // a page for each
-  const auto fits = [&] { return need + headroom <= cache_.available_count(); };
-  if (match.partial_page >= 0 && !fits()) {  // it may be the very page that is missing
-    cache_.release_partial(match.partial_page);
-    match.partial_page = -1;
-  }
-  if (!fits() || !cache_.promise(need, held)) {
-    cache_.release(held);
-    return false;
-  }
-  std::int64_t known = match.tokens;
-  if (match.partial_page >= 0) {
-    // Its beginning goes to a page of the sequence's own, which it then writes on.
-    if (cache_.grow(whole_pages + 1, held)) {
-      copies_.emplace_back(match.partial_page, held.pages.back());
-      known += match.partial_tokens;
-    }
-    cache_.release_partial(match.partial_page);
-  }
-  sequence.launched = sequence.consumed = sequence.confirmed = known;
-  return true;
-}
-
-void Engine::start_running(Sequence& sequence, WaitingQueue::Clock::time_point now) {
-  if (!sequence.was_admitted) {
-    sequence.queue_seconds = Seconds(now - sequence.submitted).count();
-    sequence.cached_tokens = sequence.consumed;
-    counts_.prompt_tokens += sequence.prompt_tokens();
-    counts_.cached_tokens += sequence.cached_tokens;
-  }
-  sequence.was_admitted = true;
-  sequence.slot = free_slots_.back();
-  free_slots_.pop_back();
-  running_.push_back(queue_.take(&sequence));
-}
-
-/// Admits the first in turn that has room. One that has none lets a few others pass.
-bool Engine::admit_one(WaitingQueue::Clock::time_point now) {
-  Sequence* blocked = nullptr;
-  for (Sequence* sequence : queue_.in_turn(now)) {
-    if (try_admit(*sequence)) {
-      if (blocked != nullptr) ++blocked->bypassed;
-      start_running(*sequence, now);
-      return true;
-    }
-    if (blocked == nullptr) blocked = sequence;
-    if (blocked->bypassed >= kMostBypassed) return false;
-  }
-  return false;
-}
-
-void Engine::admit() {
-  const auto now = Clock::now();
-  while (std::ssize(running_) < most_rows_ && !queue_.all().empty() && admit_one(now)) {
-  }
-}
-
-/// Gives a sequence's pages to others and queues it again. What it published stays cached.
-void Engine::preempt(Sequence& sequence) {
-  cache_.publish_all(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
-                     sequence.held);
-  cache_.release(sequence.held);
-  sequence.launched = sequence.consumed = sequence.confirmed = 0;
-  ++sequence.preemptions;
-  ++counts_.preemptions;
-  const auto at = std::ranges::find_if(
-      running_, [&](const auto& running) { return running.get() == &sequence; });
-  std::unique_ptr<Sequence> taken = std::move(*at);
-  free_slots_.push_back(taken->slot);
-  running_.erase(at);
-  queue_.add(std::move(taken));
-}
-
-bool Engine::grow_parts() {
-  return std::ranges::all_of(parts_, [&](const Part& part) {
-    return cache_.grow(cache_.pages_for(part.sequence->launched + part.tokens),
-                       part.sequence->held);
-  });
-}
-
-/// Takes the pages of the sequence that was admitted last among those of the lowest priority.
-void Engine::give_way() {
-  ensure(running_.size() > 1, ErrorKind::bug, "engine: one sequence does not fit the pages");
-  const auto last = std::ranges::max_element(running_, {}, [](const auto& sequence) {
-    return std::pair(sequence->of->request.priority - static_cast<int>(sequence->preemptions),
-                     sequence->arrival);
-  });
-  preempt(**last);
-}
-
-/// Plans parts whose pages are there. False: nobody has anything to do.
-bool Engine::plan_step() {
-  for (;;) {
-    const auto is_edited = [](const auto& sequence) {
-      return !sequence->has_ended && sequence->edits != nullptr;
-    };
-    step_kind_ = std::ranges::any_of(running_, is_edited) ? StepKind::edited : StepKind::plain;
-    const StepBudget& times = step_kind_ == StepKind::edited ? edited_budget_ : plain_budget_;
-    const auto decoding = std::ranges::count_if(
-        running_, [](const auto& sequence) { return sequence->pending() == 1; });
-    std::int64_t budget = times.tokens(decoding);
-    if (settings_.step_tokens > 0) budget = std::min(budget, settings_.step_tokens);
-    plan_parts(running_, stepper_.instances(step_kind_), budget, parts_);
-    if (parts_.empty()) return false;
-    if (grow_parts()) return true;
-    land();  // only what no step has under way can give way
-    give_way();
-  }
 }
 
 void Engine::make_rows() {
@@ -389,101 +230,6 @@ bool Engine::step() {
   counts_.host_seconds += (time - device_time_).count();
   if (settings_.audit_every > 0 && counts_.steps % settings_.audit_every == 0) audit();
   return true;
-}
-
-void Engine::commit(std::span<const Part> parts, std::span<const LogitAnswer> answers) {
-  for (const Part& part : parts) {
-    const auto count = static_cast<std::size_t>(part.scored + (part.draws ? 1 : 0));
-    commit_part(part, answers.first(count));
-    answers = answers.subspan(count);
-  }
-}
-
-void Engine::commit_part(const Part& part, std::span<const LogitAnswer> answers) {
-  Sequence& sequence = *part.sequence;
-  --sequence.steps_in_flight;
-  sequence.unseen -= part.draws ? 1 : 0;
-  sequence.consumed += part.tokens;
-  queue_.charge(sequence.of->request.fairness_key, static_cast<double>(part.tokens));
-  if (sequence.has_ended) {  // it went on before its end was known
-    counts_.discarded_tokens += part.draws ? 1 : 0;
-    return;
-  }
-  const bool is_finite = std::ranges::all_of(answers, [](const auto& answer) {
-    return answer.sampled >= 0 && !std::isnan(answer.sampled_log_probability);
-  });
-  if (!is_finite) return give_up(sequence);
-  // Logits depend on all keys and values before them: only if they are finite, those are.
-  if (!answers.empty()) sequence.confirmed = sequence.consumed;
-  if (settings_.shares_prefixes) {
-    cache_.publish(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
-                   sequence.held);
-  }
-  if (sequence.consumed >= sequence.prompt_tokens()) sequence.of->prompt_is_ready = true;
-  report_prompt(sequence, answers.first(static_cast<std::size_t>(part.scored)));
-  if (part.draws) return take_draw(sequence, answers.back());
-  const bool is_scored =
-      sequence.of->request.max_tokens == 0 && sequence.consumed == sequence.prompt_tokens();
-  if (is_scored) finish(sequence, FinishReason::length);
-}
-
-void Engine::report_prompt(Sequence& sequence, std::span<const LogitAnswer> answers) {
-  for (const LogitAnswer& answer : answers) {
-    const std::int32_t id = sequence.tokens[static_cast<std::size_t>(++sequence.reported)];
-    sequence.of->sink->take(TokenEvent{.sequence = sequence.index,
-                                       .token = {id, answer.target_log_probability},
-                                       .in_prompt = true});
-  }
-}
-
-void Engine::take_draw(Sequence& sequence, const LogitAnswer& answer) {
-  const Request& request = sequence.of->request;
-  ++counts_.drawn_tokens;
-  if (is_stop_id(contract_, request, answer.sampled))
-    return finish(sequence, FinishReason::stop, answer.sampled);
-  sequence.tokens.push_back(answer.sampled);
-  if (sequence.edits) sequence.edits->note_drawn(answer.sampled);
-  if (sequence.mask) sequence.mask->accept(answer.sampled);
-  sequence.of->sink->take(event_of(sequence, answer));
-  if (sequence.filter && sequence.filter->accept(answer.sampled))
-    return finish(sequence, FinishReason::stop);
-  const bool is_full = sequence.consumed >= contract_.cache.context_tokens;
-  if (is_full || sequence.drawn_tokens() >= request.max_tokens)
-    finish(sequence, FinishReason::length);
-}
-
-/// Ends a sequence whose logits are not finite. A kernel may multiply slots of a page that its row
-/// does not hold by 0, so its own pages get the content of the null page before others take them.
-void Engine::give_up(Sequence& sequence) {
-  ++counts_.numeric_failures;
-  for (auto page = sequence.held.published; page < std::ssize(sequence.held.pages); ++page)
-    copies_.emplace_back(0, sequence.held.pages[static_cast<std::size_t>(page)]);
-  finish(sequence, FinishReason::numeric_failure);
-}
-
-void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id) {
-  sequence.has_ended = true;
-  sequence.of->prompt_is_ready |= sequence.index == 0;
-  const bool is_good = reason == FinishReason::stop || reason == FinishReason::length;
-  if (is_good && settings_.shares_prefixes) {
-    cache_.publish_all(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
-                       sequence.held);
-  }
-  cache_.release(sequence.held);
-  sequence.of->sink->take(FinishEvent{.sequence = sequence.index,
-                                      .reason = reason,
-                                      .stop_id = stop_id,
-                                      .prompt_tokens = sequence.prompt_tokens(),
-                                      .cached_tokens = sequence.cached_tokens,
-                                      .drawn_tokens = sequence.drawn_tokens() + (stop_id >= 0),
-                                      .queue_seconds = sequence.queue_seconds});
-}
-
-void Engine::end_all(FinishReason reason) {
-  for (const auto& sequence : queue_.all()) sequence->is_cancelled = true;
-  while (const auto sequence = queue_.take_cancelled()) finish(*sequence, reason);
-  for (const auto& sequence : running_)
-    if (!sequence->has_ended) finish(*sequence, reason);
 }
 
 void Engine::audit() const {

@@ -1,16 +1,11 @@
-#include "app/in_memory_contract.h"
-#include "app/weights.h"
+#include "app/engine_support.h"
 #include "base/error.h"
-#include "base/random.h"
-#include "exec/cpu/cpu_executor.h"
-#include "model/open.h"
 #include "serve/complete.h"
 #include "serve/engine_thread.h"
 
 #include <gmock/gmock.h>
 
 #include <future>
-#include <map>
 #include <numeric>
 
 namespace parhelion::app {
@@ -18,138 +13,7 @@ namespace {
 
 using serve::FinishReason;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-ir::Capacities many_rows(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = logit_rows;
-  return result;
-}
-
-/// What one sequence said.
-struct Heard {
-  std::vector<std::int32_t> ids;
-  std::vector<float> log_probabilities;
-  std::vector<float> prompt_scores;
-  std::optional<serve::FinishEvent> finish;
-  bool operator==(const Heard& other) const {
-    return ids == other.ids && log_probabilities == other.log_probabilities &&
-           prompt_scores == other.prompt_scores && finish->reason == other.finish->reason;
-  }
-};
-
-class Listener final : public serve::Sink {
- public:
-  void take(const serve::TokenEvent& event) override {
-    Heard& to = heard[event.sequence];
-    if (event.in_prompt) {
-      to.prompt_scores.push_back(event.token.log_probability);
-    } else {
-      to.ids.push_back(event.token.id);
-      to.log_probabilities.push_back(event.token.log_probability);
-    }
-    if (on_token) on_token();
-  }
-  void take(const serve::FinishEvent& event) override {
-    EXPECT_FALSE(heard[event.sequence].finish.has_value()) << "ended twice";
-    heard[event.sequence].finish = event;
-    if (on_finish) on_finish();
-  }
-
-  std::map<std::int64_t, Heard> heard;
-  std::function<void()> on_token, on_finish;
-};
-
-/// Engines over the tiny model: pages of 4 tokens, a context of 64, up to 6 rows.
-class EngineTest : public testing::Test {
- protected:
-  EngineTest()
-      : opened_(
-            model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny")) {}
-
-  serve::Engine& make(serve::EngineSettings settings) {
-    contract::Contract contract = make_contract(
-        opened_.model, {.kind = ir::Kind::f32,
-                        .context_tokens = 64,
-                        .catalogue = {many_rows(1, 1, 1), many_rows(6, 6, 6), many_rows(8, 6, 8),
-                                      many_rows(24, 6, 6)},
-                        .page_tokens = 4,
-                        .slots = 6,
-                        .edited_catalogue = {many_rows(6, 6, 6), many_rows(24, 6, 6)}});
-    contract.stop_ids = {7};
-    if (settings.pages == 0) settings.pages = 200;
-    settings.audit_every = 1;
-    executor_ = exec::make_cpu_executor({.threads = 1});
-    engine_ = std::make_unique<serve::Engine>(std::move(contract), *executor_, settings);
-    upload_weights(opened_, ir::Kind::f32, *executor_);
-    return *engine_;
-  }
-
-  /// What each request says alone, in an engine of its own without a cache.
-  std::vector<Heard> alone(const std::vector<serve::Request>& requests) {
-    std::vector<Heard> result;
-    for (const serve::Request& request : requests) {
-      serve::Engine& engine = make({.shares_prefixes = false});
-      Listener listener;
-      engine.add(engine.sequences_of(request, {1}, listener));
-      while (engine.step()) {
-      }
-      result.push_back(listener.heard[0]);
-    }
-    return result;
-  }
-
-  /// What they say together; each joins after so many steps as its place says.
-  static std::vector<Heard> together(serve::Engine& engine,
-                                     const std::vector<serve::Request>& requests) {
-    std::vector<Listener> listeners(requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      engine.add(engine.sequences_of(requests[i], {i + 1}, listeners[i]));
-      engine.step();
-    }
-    while (engine.step()) {
-    }
-    engine.audit();
-    std::vector<Heard> result;
-    for (Listener& listener : listeners) result.push_back(listener.heard[0]);
-    return result;
-  }
-
-  model::OpenedModel opened_;
-  std::unique_ptr<exec::Executor> executor_;
-  std::unique_ptr<serve::Engine> engine_;
-};
-
-/// Requests of all lengths, half of which begin alike.
-std::vector<serve::Request> mixed_requests(std::uint64_t seed, std::size_t count) {
-  std::vector<serve::Request> requests;
-  std::uint64_t at = 0;
-  const auto draw = [&](std::uint32_t limit) {
-    return static_cast<std::int32_t>(philox(seed, at++, 0)[0] % limit);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    serve::Request request{.max_tokens = 1 + draw(20)};
-    if (i % 2 == 0) request.prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
-    for (std::int32_t length = 1 + draw(25); length > 0; --length)
-      request.prompt.push_back(10 + draw(300));
-    request.temperature = draw(3) == 0 ? 0.0 : 1.0;
-    request.seed = i;
-    request.prompt_log_probabilities = draw(4) == 0;
-    requests.push_back(request);
-  }
-  return requests;
-}
-
-std::unique_ptr<serve::StopFilter> third_token(std::int64_t) {
-  struct ThirdToken final : serve::StopFilter {
-    bool accept(std::int32_t) override { return ++seen == 3; }
-    int seen = 0;
-  };
-  return std::make_unique<ThirdToken>();
-}
 
 TEST_F(EngineTest, TokensDoNotDependOnOthersChunksOrTheCache) {
   const std::vector<serve::Request> requests = mixed_requests(5, 24);
@@ -181,111 +45,6 @@ TEST_F(EngineTest, TokensDoNotDependOnStepsThatOverlap) {
   EXPECT_EQ(together(engine, requests), expected);
   EXPECT_GT(engine.counts().discarded_tokens, 0);
   EXPECT_EQ(together(engine, requests), expected) << "with a warm cache";
-}
-
-/// Requests that ask for each kind of edit.
-std::vector<serve::Request> edited_requests() {
-  std::vector<serve::Request> requests = mixed_requests(10, 14);
-  for (serve::Request& request : requests) request.ignore_stop_ids = true;
-  requests[0].repetition_penalty = 1.3;
-  requests[1].presence_penalty = 1.5;
-  requests[2].frequency_penalty = 0.7;
-  requests[3].logit_bias = {{60, 50.0f}, {61, 49.5f}};
-  requests[4].bad_ids = {60, 61, 62};
-  requests[5].allowed_ids = {70, 71, 72};
-  requests[6].top_tokens = 5;
-  requests[7].max_tokens = 12;
-  requests[7].min_tokens = 12;
-  requests[7].ignore_stop_ids = false;
-  requests[7].logit_bias = {{7, 100.0f}};  // the stop id
-  return requests;
-}
-
-TEST_F(EngineTest, EditsChangeTheirOwnSequenceAlone) {
-  const std::vector<serve::Request> requests = edited_requests();
-  const std::vector<Heard> expected = alone(requests);
-  for (const bool overlaps : {false, true})
-    EXPECT_EQ(together(make({.overlaps = overlaps}), requests), expected);
-  for (const std::int32_t id : expected[3].ids) EXPECT_TRUE(id == 60 || id == 61);
-  for (const std::int32_t id : expected[5].ids) EXPECT_TRUE(id >= 70 && id <= 72);
-  EXPECT_EQ(std::ranges::count(expected[7].ids, 7), 0);
-  EXPECT_EQ(expected[7].ids.size(), 12u);
-}
-
-TEST_F(EngineTest, PenaltiesMakeIdsTakeTurns) {
-  serve::Request request{.prompt = {50, 51, 52},
-                         .max_tokens = 12,
-                         .temperature = 0.0,
-                         .presence_penalty = 2.0,
-                         .frequency_penalty = 2.0,
-                         .allowed_ids = {70, 71, 72},
-                         .ignore_stop_ids = true};
-  const auto spread = [](const std::vector<std::int32_t>& ids) {
-    const auto count = [&](std::int32_t id) { return std::ranges::count(ids, id); };
-    const auto [least, most] = std::minmax({count(70), count(71), count(72)});
-    return most - least;
-  };
-  EXPECT_LE(spread(alone({request}).front().ids), 3);
-  request.presence_penalty = request.frequency_penalty = -2.0;  // what came once comes again
-  EXPECT_GE(spread(alone({request}).front().ids), 11);
-}
-
-TEST_F(EngineTest, TopTokensBeginWithTheLikeliest) {
-  struct Tops final : serve::Sink {
-    void take(const serve::TokenEvent& event) override { events.push_back(event); }
-    void take(const serve::FinishEvent&) override {}
-    std::vector<serve::TokenEvent> events;
-  } sink;
-  serve::Engine& engine = make({});
-  engine.add(engine.sequences_of(
-      {.prompt = {50, 51, 52}, .max_tokens = 4, .temperature = 0.0, .top_tokens = 3}, {1}, sink));
-  while (engine.step()) {
-  }
-  ASSERT_FALSE(sink.events.empty());
-  for (const serve::TokenEvent& event : sink.events) {
-    ASSERT_EQ(event.top_count, 3);
-    EXPECT_EQ(event.top[0].id, event.token.id);
-    EXPECT_EQ(event.top[0].log_probability, event.token.log_probability);
-    EXPECT_GE(event.top[1].log_probability, event.top[2].log_probability);
-  }
-}
-
-TEST_F(EngineTest, AMaskThatLeavesNothingEndsTheSequence) {
-  struct TwoThenNone final : serve::TokenMask {
-    void fill(std::span<std::uint32_t> bits) override {
-      std::ranges::fill(bits, 0u);
-      if (accepted < 2) bits[3] = 1u << 4;  // id 100
-    }
-    void accept(std::int32_t id) override {
-      EXPECT_EQ(id, 100);
-      ++accepted;
-    }
-    int accepted = 0;
-  };
-  serve::Request request{.prompt = {50, 51}, .max_tokens = 9, .temperature = 1.0};
-  request.token_mask = [](std::int64_t) { return std::make_unique<TwoThenNone>(); };
-  const Heard heard = alone({request}).front();
-  EXPECT_THAT(heard.ids, ElementsAre(100, 100));
-  EXPECT_EQ(heard.finish->reason, FinishReason::no_allowed_token);
-}
-
-TEST_F(EngineTest, BadEditsAreNamed) {
-  serve::Engine& engine = make({});
-  Listener listener;
-  const auto ask = [&](serve::Request request) {
-    request.prompt = {1, 2};
-    request.max_tokens = 3;
-    return [&engine, &listener, request] { engine.sequences_of(request, {1}, listener); };
-  };
-  EXPECT_THAT(ask({.repetition_penalty = 0.0}),
-              ThrowsMessage<Error>(HasSubstr("repetition_penalty: is 0")));
-  EXPECT_THAT(ask({.presence_penalty = 3.0}),
-              ThrowsMessage<Error>("presence_penalty: is 3, expected -2 to 2"));
-  EXPECT_THAT(ask({.logit_bias = {{5, 101.0f}}}),
-              ThrowsMessage<Error>("logit_bias: id 5 has 101, expected -100 to 100"));
-  EXPECT_THAT(ask({.bad_ids = {320}}), ThrowsMessage<Error>("bad_ids: id 320, expected 0 to 319"));
-  EXPECT_THAT(ask({.min_tokens = 4}),
-              ThrowsMessage<Error>("min_tokens: is 4, expected 0 to max_tokens (3)"));
 }
 
 TEST_F(EngineTest, NobodyGivesWayWhenPagesAreKeptForTheWorstCase) {
