@@ -74,9 +74,11 @@ ServedEngine start_engine(const ServingChoice& choice,
                      .catalogue = serving_catalogue(choice.rows, choice.step_tokens),
                      .slots = choice.rows,
                      .edited_catalogue = serving_catalogue(choice.rows, choice.step_tokens)});
-  ServedEngine made{.executor = make_executor(choice.executor),
+  auto executor = make_executor(choice.executor);
+  ServedModel served = describe_model(choice, contract);
+  ServedEngine made{.executor = std::move(executor),
                     .engine = {},
-                    .model = describe_model(choice, contract),
+                    .model = std::move(served),
                     .cache_tokens = pages_for(cache) * kPageTokens};
   made.model.fingerprint = fingerprint_of(contract, opened, *made.executor, kind);
   const serve::EngineSettings settings{

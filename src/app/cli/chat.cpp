@@ -89,7 +89,8 @@ class Conversation {
         messages_, {.add_generation_prompt = true,
                     .bos_token = tokenizer.special_text(tokenizer.special_ids().bos),
                     .eos_token = tokenizer.special_text(tokenizer.special_ids().eos)});
-    serve::Request request{.prompt = tokenizer.encode(prompt)};
+    serve::Request request;
+    request.prompt = tokenizer.encode(prompt);
     const std::int64_t room = served_.model.context_tokens - std::ssize(request.prompt);
     ensure(room > 0, ErrorKind::invalid, "chat: the conversation fills the context of {} tokens",
            served_.model.context_tokens);

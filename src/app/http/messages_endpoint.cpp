@@ -174,8 +174,8 @@ HandlerReply messages(ApiCall& call) {
   serve::Request request;
   read_sampling(fields, model, request);
   if (request.sequences != 1) refuse_value("n", "n: a message has one answer");
-  GenerationPlan plan{.prompts = {},
-                      .choices = read_choice_options(fields, model, "stop_sequences")};
+  GenerationPlan plan;
+  plan.choices = read_choice_options(fields, model, "stop_sequences");
   const bool streams = fields.boolean("stream", false);
   accept_anthropic_extras(fields);
   AnthropicPrompt asked = read_prompt(call, fields);

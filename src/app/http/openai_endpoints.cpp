@@ -51,12 +51,16 @@ struct CompletionPrompt {
 
 CompletionPrompt text_prompt(ApiCall& call, const std::string& text) {
   const bool adds_bos = call.state.model.tokenizer.adds_bos();
-  return {text,
-          encode_prompt(call, text, {.frame = adds_bos ? text::Frame::bos : text::Frame::none})};
+  CompletionPrompt prompt;
+  prompt.text = text;
+  prompt.ids =
+      encode_prompt(call, text, {.frame = adds_bos ? text::Frame::bos : text::Frame::none});
+  return prompt;
 }
 
 CompletionPrompt id_prompt(ApiCall& call, const Json& ids) {
-  CompletionPrompt prompt{.text = {}, .ids = read_ids(ids, "prompt", 1 << 22)};
+  CompletionPrompt prompt;
+  prompt.ids = read_ids(ids, "prompt", 1 << 22);
   prompt.text = call.state.model.tokenizer.decode(prompt.ids);
   return prompt;
 }
@@ -106,14 +110,16 @@ HandlerReply chat_completions(ApiCall& call) {
   read_sampling(fields, model, request);
   refuse_chat_extras(fields);
   const bool logs = read_chat_logs(fields, request);
-  GenerationPlan plan{.prompts = {}, .choices = read_choice_options(fields, model, "stop")};
+  GenerationPlan plan;
+  plan.choices = read_choice_options(fields, model, "stop");
   plan.choices.logs = logs;
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
   const auto max_tokens = read_max_tokens(fields);
-  const ReplyPlan reply{.tools = read_chat_tools(fields, model),
-                        .constraint = read_constraint(fields),
-                        .thinking_tokens = read_thinking_budget(fields)};
+  ReplyPlan reply;
+  reply.tools = read_chat_tools(fields, model);
+  reply.constraint = read_constraint(fields);
+  reply.thinking_tokens = read_thinking_budget(fields);
   text::ChatOptions options = read_template_options(fields, model);
   if (reply.tools.is_offered()) options.tools = reply.tools.list;
   accept_idle_fields(fields);
@@ -135,7 +141,8 @@ HandlerReply completions(ApiCall& call) {
   const ServedModel& model = call.state.model;
   serve::Request request;
   read_sampling(fields, model, request);
-  GenerationPlan plan{.prompts = {}, .choices = read_choice_options(fields, model, "stop")};
+  GenerationPlan plan;
+  plan.choices = read_choice_options(fields, model, "stop");
   const auto logs = fields.integer("logprobs", 0, serve::kMostTopTokens);
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
@@ -147,7 +154,8 @@ HandlerReply completions(ApiCall& call) {
   if (streams && request.sequences != shown)
     refuse_value("best_of", "best_of: cannot choose among answers that are streamed");
   fields.refuse_unless_off("suffix", "the model fills no gaps");
-  const ReplyPlan reply{.tools = {}, .constraint = read_constraint(fields)};
+  ReplyPlan reply;
+  reply.constraint = read_constraint(fields);
   accept_idle_fields(fields);
   const std::vector<CompletionPrompt> prompts = read_prompts(call, fields);
   check_unknown(call, fields);

@@ -39,9 +39,10 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
   const bool is_free = constraint.kind == Constraint::Kind::none;
   if (is_free && !(reasoning && plan.thinking_tokens)) return;
   const auto begin = ApiClock::now();
-  TokenRules rules{.grammar = call.state.constraints.compile(constraint),
-                   .stop_ids = model.stop_ids,
-                   .thinking_tokens = plan.thinking_tokens};
+  TokenRules rules;
+  rules.grammar = call.state.constraints.compile(constraint);
+  rules.stop_ids = model.stop_ids;
+  rules.thinking_tokens = plan.thinking_tokens;
   call.state.metrics.grammar_compile.observe(
       std::chrono::duration<double>(ApiClock::now() - begin).count());
   rules.stop_ids.insert(rules.stop_ids.end(), request.stop_ids.begin(), request.stop_ids.end());

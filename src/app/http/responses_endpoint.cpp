@@ -146,12 +146,14 @@ HandlerReply responses(ApiCall& call) {
   serve::Request request;
   read_sampling(fields, model, request);
   if (request.sequences != 1) refuse_value("n", "n: a response has one answer");
-  GenerationPlan plan{.prompts = {}, .choices = read_choice_options(fields, model, "stop")};
+  GenerationPlan plan;
+  plan.choices = read_choice_options(fields, model, "stop");
   const bool streams = fields.boolean("stream", false);
   const auto max_tokens = fields.integer("max_output_tokens", 1, INT32_MAX);
-  const ReplyPlan reply{.tools = read_response_tools(fields, model),
-                        .constraint = read_text_format(fields),
-                        .thinking_tokens = read_thinking_budget(fields)};
+  ReplyPlan reply;
+  reply.tools = read_response_tools(fields, model);
+  reply.constraint = read_text_format(fields);
+  reply.thinking_tokens = read_thinking_budget(fields);
   text::ChatOptions options = read_template_options(fields, model);
   if (reply.tools.is_offered()) options.tools = reply.tools.list;
   refuse_stored(fields);

@@ -138,7 +138,8 @@ const Json* message_function(const Json& tool) {
 
 Tools read_openai_tools(Fields& fields, const ServedModel& model, FunctionOf function_of) {
   need_template(model);
-  Tools tools{.list = read_list(fields, function_of, "parameters")};
+  Tools tools;
+  tools.list = read_list(fields, function_of, "parameters");
   read_openai_choice(fields, function_of, tools);
   return checked(std::move(tools), model);
 }
@@ -166,7 +167,8 @@ Tools read_response_tools(Fields& fields, const ServedModel& model) {
 
 Tools read_message_tools(Fields& fields, const ServedModel& model) {
   need_template(model);
-  Tools tools{.list = read_list(fields, message_function, "input_schema")};
+  Tools tools;
+  tools.list = read_list(fields, message_function, "input_schema");
   tools.choice = ToolChoice::may;
   if (const Json* choice = fields.find("tool_choice")) {
     const std::string type = text_member(*choice, "type");

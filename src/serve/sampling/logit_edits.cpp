@@ -94,7 +94,8 @@ LogitEdits::LogitEdits(const contract::Contract& contract, const Request& reques
 /// The place of an id among the edits, which it gets if it has none.
 std::size_t LogitEdits::entry(std::int32_t id) {
   const std::size_t last = places_.size() - 1;
-  std::size_t at = (static_cast<std::uint32_t>(id) * 0x9e3779b9u) & last;
+  const std::uint32_t hash = static_cast<std::uint32_t>(id) * 0x9e3779b9u;
+  std::size_t at = hash & last;
   for (; places_[at] >= 0; at = (at + 1) & last) {
     const auto place = static_cast<std::size_t>(places_[at]);
     if (ids_[place] == id) return place;
