@@ -74,6 +74,8 @@ class HttpTransport {
     drain();
     abort();
     while (shared_.connections > 0) std::this_thread::yield();
+    // A thread may still walk the connections, or accept one for another thread.
+    for (const auto& worker : workers_) worker->thread.stop();
   }
   HttpTransport(const HttpTransport&) = delete;
   HttpTransport& operator=(const HttpTransport&) = delete;

@@ -24,9 +24,13 @@ void ThreadBell::ring() noexcept {
 
 IoThread::IoThread() : wake_(context_, make_event()) { listen(); }
 
-IoThread::~IoThread() {
+void IoThread::stop() {
   context_.stop();
   if (thread_.joinable()) thread_.join();
+}
+
+IoThread::~IoThread() {
+  stop();
   for (ThreadBell* bell = rung_.exchange(nullptr); bell != nullptr;) {
     const std::shared_ptr<ThreadBell> kept = std::move(bell->self_);
     bell = bell->next_;

@@ -44,6 +44,8 @@ class IoThread {
 
   boost::asio::io_context& context() { return context_; }
   void start();
+  /// Returns when the thread has ended. What waits in its context stays there.
+  void stop();
 
  private:
   friend class ThreadBell;
