@@ -33,15 +33,6 @@ std::int64_t most_rows_of(const Stepper& stepper) {
   return std::min(plain, most_rows_of(stepper.instances(StepKind::edited)));
 }
 
-std::int64_t most_queries_of(const Stepper& stepper) {
-  std::int64_t most = 0;
-  for (const StepKind kind : {StepKind::plain, StepKind::edited}) {
-    for (const ir::Capacities& instance : stepper.instances(kind).catalogue)
-      most = std::max(most, instance[ir::Symbol::logit_rows]);
-  }
-  return most;
-}
-
 }  // namespace
 
 Engine::Engine(contract::Contract contract, exec::Executor& executor,
@@ -68,7 +59,9 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
   for (auto* parts : {&parts_, &flying_parts_}) parts->reserve(rows);
   rows_.reserve(rows);
   copies_.reserve(rows + static_cast<std::size_t>(cache_.total_count()));
-  queries_.reserve(static_cast<std::size_t>(most_queries_of(stepper_)));
+  queries_.reserve(
+      static_cast<std::size_t>(std::max(most_queries(stepper_.instances(StepKind::plain)),
+                                        most_queries(stepper_.instances(StepKind::edited)))));
 }
 
 std::vector<std::unique_ptr<Sequence>> Engine::sequences_of(Request request, Ticket ticket,

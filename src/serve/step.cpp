@@ -36,13 +36,6 @@ InstanceSet plan_instances(const ir::Program& program, std::vector<ir::Capacitie
   return set;
 }
 
-std::size_t query_room(const InstanceSet& set) {
-  std::int64_t most = 0;
-  for (const ir::Capacities& instance : set.catalogue)
-    most = std::max(most, instance[ir::Symbol::logit_rows]);
-  return static_cast<std::size_t>(most);
-}
-
 template <class T>
 const T* output(exec::Plan& plan, std::string_view name) {
   return exec::host_span<T>(plan, name).data();
@@ -64,8 +57,8 @@ Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
   }
   const ir::BufferId drawn = ir::find_buffer(contract.extend, "drawn_tokens");
   slots_ = ir::number(contract.extend.at(drawn).type.shape[0]);
-  answers_.reserve(std::max(query_room(plain_), query_room(edited_)));
-  top_ids_.resize(query_room(edited_) * kMostTopTokens);
+  answers_.reserve(static_cast<std::size_t>(std::max(most_queries(plain_), most_queries(edited_))));
+  top_ids_.resize(static_cast<std::size_t>(most_queries(edited_)) * kMostTopTokens);
   top_log_probabilities_.resize(top_ids_.size());
 }
 

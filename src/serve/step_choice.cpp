@@ -47,6 +47,13 @@ std::optional<std::size_t> covering_instance(const InstanceSet& set,
   return std::nullopt;
 }
 
+std::int64_t most_queries(const InstanceSet& instances) {
+  std::int64_t most = 0;
+  for (const ir::Capacities& instance : instances.catalogue)
+    most = std::max(most, instance[ir::Symbol::logit_rows]);
+  return most;
+}
+
 std::int64_t most_row_tokens(const ir::Capacities& instance) {
   return decodes(instance) ? 1 : instance[ir::Symbol::tokens];
 }

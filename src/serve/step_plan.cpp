@@ -28,13 +28,6 @@ std::int64_t most_tokens(const InstanceSet& instances, const Used& used, std::in
   return most;
 }
 
-std::int64_t most_queries(const InstanceSet& instances) {
-  std::int64_t most = 0;
-  for (const ir::Capacities& instance : instances.catalogue)
-    most = std::max(most, instance[ir::Symbol::logit_rows]);
-  return most;
-}
-
 bool ends_with_a_draw(const Sequence& sequence) { return sequence.of->request.max_tokens > 0; }
 
 bool scores_prompt(const Sequence& sequence) {
