@@ -3,11 +3,11 @@
 // MODEL is a directory or GGUF file; avx2 holds every kernel down to that level. Prints one JSON
 // object: median tokens/s of prefill and decode, bytes of the weights, time of one decode step.
 
-#include "app/in_memory_contract.h"
 #include "app/weights.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 
 #include <hwy/targets.h>
@@ -45,10 +45,10 @@ void run(const char* path, ir::Kind kind, const exec::CpuOptions& options, std::
          std::int64_t fresh, int runs) {
   const model::OpenedModel opened = model::open_model(path);
   const auto executor = exec::make_cpu_executor(options);
-  contract::Contract contract = app::make_contract(
+  contract::Contract contract = prepare::make_contract(
       opened.model, {.kind = kind,
                      .context_tokens = prompt + fresh,
-                     .catalogue = {app::one_row(1, 1), app::one_row(prompt, 1)}});
+                     .catalogue = {prepare::one_row(1, 1), prepare::one_row(prompt, 1)}});
   contract.stop_ids.clear();
   serve::Engine engine(std::move(contract), *executor, {.shares_prefixes = false});
   app::upload_weights(opened, kind, *executor);

@@ -4,11 +4,11 @@
 // object: output tokens/s, time to the first token and between tokens, medians and 99th
 // percentiles.
 
-#include "app/in_memory_contract.h"
 #include "app/weights.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/engine.h"
 
 #include <algorithm>
@@ -93,10 +93,11 @@ void run(const char* path, ir::Kind kind, int threads, const Load& load) {
   const auto executor = exec::make_cpu_executor({.threads = threads});
   const std::int64_t context = load.prompt + load.fresh;
   serve::Engine engine(
-      app::make_contract(opened.model, {.kind = kind,
-                                        .context_tokens = context,
-                                        .catalogue = app::serving_catalogue(load.clients, 512),
-                                        .page_tokens = 16}),
+      prepare::make_contract(opened.model,
+                             {.kind = kind,
+                              .context_tokens = context,
+                              .catalogue = prepare::serving_catalogue(load.clients, 512),
+                              .page_tokens = 16}),
       *executor, {.pages = load.clients * (context / 16 + 1) + 1});
   app::upload_weights(opened, kind, *executor);
   const auto begin = Clock::now();

@@ -1,10 +1,10 @@
 #include "app/served_engine.h"
 
-#include "app/in_memory_contract.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/weights.h"
 #include "base/hash.h"
+#include "prepare/make_contract.h"
 
 #include <algorithm>
 #include <ctime>
@@ -54,7 +54,9 @@ ServedModel describe_model(const ServingChoice& choice, const contract::Contract
   return served;
 }
 
-std::int64_t pages_for(std::int64_t tokens) { return (tokens + kPageTokens - 1) / kPageTokens; }
+std::int64_t pages_for(std::int64_t tokens) {
+  return (tokens + prepare::kPageTokens - 1) / prepare::kPageTokens;
+}
 
 }  // namespace
 
@@ -68,18 +70,19 @@ ServedEngine start_engine(const ServingChoice& choice,
   const std::int64_t usual_cache =
       std::max(context, choice.rows * std::min(context, kUsualRowTokens));
   const std::int64_t cache = choice.cache_tokens == 0 ? usual_cache : choice.cache_tokens;
-  contract::Contract contract = make_contract(
-      opened.model, {.kind = kind,
-                     .context_tokens = context,
-                     .catalogue = serving_catalogue(choice.rows, choice.step_tokens),
-                     .slots = choice.rows,
-                     .edited_catalogue = serving_catalogue(choice.rows, choice.step_tokens)});
+  contract::Contract contract = prepare::make_contract(
+      opened.model,
+      {.kind = kind,
+       .context_tokens = context,
+       .catalogue = prepare::serving_catalogue(choice.rows, choice.step_tokens),
+       .slots = choice.rows,
+       .edited_catalogue = prepare::serving_catalogue(choice.rows, choice.step_tokens)});
   auto executor = make_executor(choice.executor);
   ServedModel served = describe_model(choice, contract);
   ServedEngine made{.executor = std::move(executor),
                     .engine = {},
                     .model = std::move(served),
-                    .cache_tokens = pages_for(cache) * kPageTokens};
+                    .cache_tokens = pages_for(cache) * prepare::kPageTokens};
   made.model.fingerprint = fingerprint_of(contract, opened, *made.executor, kind);
   const serve::EngineSettings settings{
       .pages = pages_for(cache) + 1,

@@ -1,11 +1,11 @@
 #include "app/serving_bench.h"
 
-#include "app/in_memory_contract.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/with_advice.h"
 #include "ir/passes/lower.h"
 #include "model/programs.h"
+#include "prepare/make_contract.h"
 
 #include <algorithm>
 #include <map>
@@ -52,7 +52,8 @@ std::vector<Shape> shapes_of(const ServingBench& bench) {
     for (const std::int64_t context : bench.contexts) result.push_back({rows, 1, context, 0});
   }
   for (const std::int64_t tokens : bench.prompts) result.push_back({1, tokens, tokens, 0});
-  for (Shape& shape : result) shape.pages_per_row = (shape.context + kPageTokens - 1) / kPageTokens;
+  for (Shape& shape : result)
+    shape.pages_per_row = (shape.context + prepare::kPageTokens - 1) / prepare::kPageTokens;
   return result;
 }
 
@@ -66,10 +67,10 @@ void write_tokens(exec::Plan& plan, const Shape& shape, std::int64_t vocabulary)
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     for (std::int64_t i = 0; i < shape.fresh; ++i, ++at) {
       const std::int64_t position = shape.context - shape.fresh + i;
-      const std::int64_t page = 1 + row * shape.pages_per_row + position / kPageTokens;
+      const std::int64_t page = 1 + row * shape.pages_per_row + position / prepare::kPageTokens;
       ids[at] = static_cast<std::int32_t>(philox(7, at, 0)[0] % limit);
       positions[at] = static_cast<std::int32_t>(position);
-      locations[at] = page * kPageTokens + position % kPageTokens;
+      locations[at] = page * prepare::kPageTokens + position % prepare::kPageTokens;
     }
   }
 }
@@ -116,7 +117,7 @@ std::int64_t cached_token_bytes(const ir::Program& instance) {
   std::int64_t bytes = 0;
   for (const ir::Buffer& buffer : instance.buffers) {
     if (buffer.role != ir::Role::state) continue;
-    bytes += ir::byte_count(buffer.type) / ir::number(buffer.type.shape[0]) / kPageTokens;
+    bytes += ir::byte_count(buffer.type) / ir::number(buffer.type.shape[0]) / prepare::kPageTokens;
   }
   return bytes;
 }
@@ -191,7 +192,8 @@ std::vector<ServingTime> time_serving(const model::Model& model, const ServingBe
            shape.context, model.max_positions);
     pages = std::max(pages, 1 + shape.rows * shape.pages_per_row);
   }
-  const ir::Program extend = model::build_extend(model, bench.kind, {.page_tokens = kPageTokens});
+  const ir::Program extend =
+      model::build_extend(model, bench.kind, {.page_tokens = prepare::kPageTokens});
   std::vector<std::unique_ptr<exec::Plan>> plans;
   plans.reserve(shapes.size());
   for (const Shape& shape : shapes) {

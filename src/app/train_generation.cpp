@@ -1,8 +1,8 @@
 #include "app/train_generation.h"
 
 #include "app/chat_prompt.h"
-#include "app/in_memory_contract.h"
 #include "base/error.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 #include "text/detokenizer.h"
 
@@ -28,9 +28,10 @@ TrainGeneration::TrainGeneration(const model::Model& model, const train::Job& jo
   for (const Prompt& prompt : prompts_) longest = std::max(longest, std::ssize(prompt.ids));
   const std::int64_t context = std::min(model.max_positions, longest + max_tokens_);
   engine_ = std::make_unique<serve::Engine>(
-      make_contract(model, {.kind = kind(job.model.dtype),
-                            .context_tokens = context,
-                            .catalogue = {one_row(1, 1), one_row(32, 1)}}),
+      prepare::make_contract(model,
+                             {.kind = kind(job.model.dtype),
+                              .context_tokens = context,
+                              .catalogue = {prepare::one_row(1, 1), prepare::one_row(32, 1)}}),
       executor, serve::EngineSettings{.weights = exec::Weights::trained});
 }
 

@@ -1,8 +1,8 @@
-#include "app/in_memory_contract.h"
 #include "app/train_score.h"
 #include "app/weights.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 
 #include <gtest/gtest.h>
@@ -44,10 +44,11 @@ class EqualBits : public testing::TestWithParam<std::tuple<std::string, ir::Kind
     const auto device = executor(std::get<2>(GetParam()));
     const auto count = static_cast<std::int64_t>(ids_.size());
     const std::int64_t tokens = std::min(chunk, count);
-    serve::Engine engine(make_contract(opened_.model, {.kind = kind(),
-                                                       .context_tokens = count,
-                                                       .catalogue = {one_row(tokens, tokens)}}),
-                         *device, {});
+    serve::Engine engine(
+        prepare::make_contract(opened_.model, {.kind = kind(),
+                                               .context_tokens = count,
+                                               .catalogue = {prepare::one_row(tokens, tokens)}}),
+        *device, {});
     upload_weights(opened_, kind(), *device);
     return bits(serve::score(engine, ids_));
   }

@@ -46,8 +46,9 @@ TEST_F(CoreFileTest, AModelSaysTheSameFromItsCore) {
   const model::OpenedModel opened = model::open_model(tiny_directory());
   EXPECT_EQ(core.contract, core_contract(opened, tiny_directory()));
 
-  const contract::Contract plain = make_contract(
-      opened.model, {.kind = kCorpusKind, .context_tokens = 96, .catalogue = {one_row(8, 8)}});
+  const contract::Contract plain = prepare::make_contract(
+      opened.model,
+      {.kind = kCorpusKind, .context_tokens = 96, .catalogue = {prepare::one_row(8, 8)}});
   const auto executor = exec::make_cpu_executor({.threads = 1});
   serve::Engine engine(plain, *executor, serve::EngineSettings{});
   upload_weights(opened, kCorpusKind, *executor);

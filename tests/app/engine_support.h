@@ -1,10 +1,10 @@
 #pragma once
 
-#include "app/in_memory_contract.h"
 #include "app/weights.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
 #include "model/open.h"
+#include "prepare/make_contract.h"
 #include "serve/engine.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ class EngineTest : public testing::Test {
             model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny")) {}
 
   serve::Engine& make(serve::EngineSettings settings) {
-    contract::Contract contract = make_contract(
+    contract::Contract contract = prepare::make_contract(
         opened_.model, {.kind = ir::Kind::f32,
                         .context_tokens = 64,
                         .catalogue = {many_rows(1, 1, 1), many_rows(6, 6, 6), many_rows(8, 6, 8),

@@ -1,7 +1,7 @@
-#include "app/in_memory_contract.h"
 #include "app/weights.h"
 #include "base/error.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 
 #include <gmock/gmock.h>
@@ -23,10 +23,11 @@ class GenerateTest : public testing::Test {
   GenerateTest()
       : opened_(model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny")),
         executor_(exec::make_cpu_executor({.threads = 1})) {
-    contract::Contract contract =
-        make_contract(opened_.model, {.kind = ir::Kind::f32,
-                                      .context_tokens = 48,
-                                      .catalogue = {one_row(1, 1), one_row(8, 1), one_row(8, 8)}});
+    contract::Contract contract = prepare::make_contract(
+        opened_.model,
+        {.kind = ir::Kind::f32,
+         .context_tokens = 48,
+         .catalogue = {prepare::one_row(1, 1), prepare::one_row(8, 1), prepare::one_row(8, 8)}});
     contract.stop_ids.clear();
     engine_ =
         std::make_unique<serve::Engine>(std::move(contract), *executor_, serve::EngineSettings{});

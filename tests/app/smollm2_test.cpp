@@ -1,7 +1,6 @@
 // SmolLM2-135M-Instruct from the GGUF file that tools/fetch-smollm2 fetches.
 
 #include "app/export_model.h"
-#include "app/in_memory_contract.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/train_score.h"
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 #include "state/convert.h"
 
@@ -39,9 +39,10 @@ TEST(SmolLm2, GreedyIdsInFloat32AreThoseOfTransformers) {
   const text::Tokenizer tokenizer = load_tokenizer(kModel);
   const model::OpenedModel opened = model::open_model(kModel);
   const auto executor = exec::make_cpu_executor({.threads = 2});
-  contract::Contract contract = make_contract(
-      opened.model,
-      {.kind = ir::Kind::f32, .context_tokens = 256, .catalogue = {one_row(1, 1), one_row(32, 1)}});
+  contract::Contract contract = prepare::make_contract(
+      opened.model, {.kind = ir::Kind::f32,
+                     .context_tokens = 256,
+                     .catalogue = {prepare::one_row(1, 1), prepare::one_row(32, 1)}});
   contract.stop_ids.clear();
   serve::Engine engine(std::move(contract), *executor, {});
   upload_weights(opened, ir::Kind::f32, *executor);
@@ -96,10 +97,11 @@ TEST_P(SmolLm2EqualBits, OfTrainingForwardPrefillChunksAndDecode) {
   EXPECT_EQ(score_through_training(opened, ids, kind, *executor), expected);
   for (const std::int64_t chunk : {std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, count}) {
     const auto device = exec::make_cpu_executor({.threads = threads});
-    serve::Engine engine(make_contract(opened.model, {.kind = kind,
-                                                      .context_tokens = count,
-                                                      .catalogue = {one_row(chunk, chunk)}}),
-                         *device, {});
+    serve::Engine engine(
+        prepare::make_contract(
+            opened.model,
+            {.kind = kind, .context_tokens = count, .catalogue = {prepare::one_row(chunk, chunk)}}),
+        *device, {});
     upload_weights(opened, kind, *device);
     EXPECT_EQ(serve::score(engine, ids), expected) << "chunks of " << chunk;
   }

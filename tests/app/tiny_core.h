@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/executor.h"
-#include "app/in_memory_contract.h"
 #include "app/model_files.h"
 #include "app/weights.h"
 #include "contract/core_writer.h"
@@ -10,6 +9,7 @@
 #include "ir/passes/fuse.h"
 #include "ir/verify.h"
 #include "model/open.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 #include "state/convert.h"
 
@@ -49,10 +49,11 @@ inline contract::Frontend frontend_of(const std::filesystem::path& model) {
 /// The contract that the core of a model has, programs fused.
 inline contract::Contract core_contract(const model::OpenedModel& opened,
                                         const std::filesystem::path& model) {
-  contract::Contract contract =
-      make_contract(opened.model, {.kind = kCorpusKind,
-                                   .context_tokens = 96,
-                                   .catalogue = {one_row(1, 1), one_row(8, 1), one_row(8, 8)}});
+  contract::Contract contract = prepare::make_contract(
+      opened.model,
+      {.kind = kCorpusKind,
+       .context_tokens = 96,
+       .catalogue = {prepare::one_row(1, 1), prepare::one_row(8, 1), prepare::one_row(8, 8)}});
   for (ir::Program* program : {&contract.extend, &contract.edited}) {
     ir::fuse(*program);
     ir::fold_views(*program);

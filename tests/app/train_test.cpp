@@ -1,9 +1,9 @@
-#include "app/in_memory_contract.h"
 #include "app/train_model.h"
 #include "app/weights.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 #include "support/test_directory.h"
 #include "train/data/load.h"
@@ -74,9 +74,9 @@ class TrainServe : public TestDirectory, public testing::WithParamInterface<Trai
   /// A server whose instances take `chunk` tokens and read the executor's parameters in place.
   std::unique_ptr<serve::Engine> engine(std::int64_t chunk) {
     return std::make_unique<serve::Engine>(
-        make_contract(
-            trained_->model,
-            {.kind = GetParam().kind, .context_tokens = 128, .catalogue = {one_row(chunk, chunk)}}),
+        prepare::make_contract(trained_->model, {.kind = GetParam().kind,
+                                                 .context_tokens = 128,
+                                                 .catalogue = {prepare::one_row(chunk, chunk)}}),
         *executor_, serve::EngineSettings{.weights = exec::Weights::trained});
   }
 
@@ -115,10 +115,11 @@ TEST_P(TrainServe, AFileOfTheWeightsGivesTheSameBits) {
   const auto trained = bits(trainer_->score(ids_));
   const model::OpenedModel saved = model::open_model(directory_ / "checkpoints" / "step-00000020");
   const auto executor = exec::make_cpu_executor({.threads = 1});
-  serve::Engine engine(make_contract(saved.model, {.kind = GetParam().kind,
-                                                   .context_tokens = 128,
-                                                   .catalogue = {one_row(32, 32)}}),
-                       *executor, {});
+  serve::Engine engine(
+      prepare::make_contract(saved.model, {.kind = GetParam().kind,
+                                           .context_tokens = 128,
+                                           .catalogue = {prepare::one_row(32, 32)}}),
+      *executor, {});
   upload_weights(saved, GetParam().kind, *executor);
   EXPECT_EQ(bits(serve::score(engine, ids_)), trained);
 }

@@ -1,5 +1,4 @@
 #include "app/cli/command.h"
-#include "app/in_memory_contract.h"
 #include "app/kernel_table.h"
 #include "app/model_files.h"
 #include "base/error.h"
@@ -8,6 +7,7 @@
 #include "ir/passes/lower.h"
 #include "ir/print.h"
 #include "model/programs.h"
+#include "prepare/make_contract.h"
 
 #include <CLI/CLI.hpp>
 
@@ -45,7 +45,7 @@ ExplainedModel open_explained(const RunOptions& run) {
 
 ir::Program entry_program(const ExplainOptions& options, const ExplainedModel& opened) {
   if (options.entry == "extend")
-    return model::build_extend(opened.model, opened.kind, {.page_tokens = kPageTokens});
+    return model::build_extend(opened.model, opened.kind, {.page_tokens = prepare::kPageTokens});
   model::TrainProgram train = model::build_train(opened.model, opened.kind);
   if (options.entry == "gradients") ir::differentiate(train.program, train.total_loss);
   return std::move(train.program);
@@ -62,7 +62,7 @@ ir::Capacities entry_capacities(const ExplainOptions& options, const model::Mode
   result[ir::Symbol::rows] = options.batch;
   result[ir::Symbol::logit_rows] = options.batch;
   result[ir::Symbol::documents] = options.batch;
-  result[ir::Symbol::pages_per_row] = (context + kPageTokens - 1) / kPageTokens;
+  result[ir::Symbol::pages_per_row] = (context + prepare::kPageTokens - 1) / prepare::kPageTokens;
   result[ir::Symbol::pages] = options.batch * result[ir::Symbol::pages_per_row] + 1;
   return result;
 }

@@ -1,12 +1,12 @@
 #include "app/chat_prompt.h"
 #include "app/cli/command.h"
-#include "app/in_memory_contract.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/with_advice.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 #include "text/detokenizer.h"
 
@@ -61,9 +61,9 @@ struct LoadedEngine {
 
 /// Instances from one token a step to a long chunk, none longer than the prompt needs.
 std::vector<ir::Capacities> generation_catalogue(std::int64_t prompt_tokens) {
-  std::vector<ir::Capacities> catalogue = {one_row(1, 1)};
+  std::vector<ir::Capacities> catalogue = {prepare::one_row(1, 1)};
   for (const std::int64_t tokens : {8, 32, 128, 512}) {
-    catalogue.push_back(one_row(tokens, 1));
+    catalogue.push_back(prepare::one_row(tokens, 1));
     if (tokens >= prompt_tokens) break;
   }
   return catalogue;
@@ -82,9 +82,10 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
       fmt::format("a context of {} tokens asks for less where --max-tokens is lower", context),
       [&] {
         return std::make_unique<serve::Engine>(
-            make_contract(opened.model, {.kind = kind,
-                                         .context_tokens = context,
-                                         .catalogue = generation_catalogue(prompt_tokens)}),
+            prepare::make_contract(opened.model,
+                                   {.kind = kind,
+                                    .context_tokens = context,
+                                    .catalogue = generation_catalogue(prompt_tokens)}),
             *loaded.executor, serve::EngineSettings{});
       });
   times.end_part("plan");

@@ -1,11 +1,11 @@
 #include "app/cli/command.h"
-#include "app/in_memory_contract.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/train_score.h"
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "prepare/make_contract.h"
 #include "serve/complete.h"
 
 #include <CLI/CLI.hpp>
@@ -65,9 +65,10 @@ std::vector<float> score(const ScoreOptions& options, std::span<const std::int32
          count);
   const std::int64_t tokens = std::min(chunk == 0 ? kScoreChunk : chunk, count);
   serve::Engine engine(
-      make_contract(opened.model, {.kind = kind,
-                                   .context_tokens = std::min(count, opened.model.max_positions),
-                                   .catalogue = {one_row(tokens, tokens)}}),
+      prepare::make_contract(opened.model,
+                             {.kind = kind,
+                              .context_tokens = std::min(count, opened.model.max_positions),
+                              .catalogue = {prepare::one_row(tokens, tokens)}}),
       *executor, {});
   upload_weights(opened, kind, *executor);
   return serve::score(engine, ids);

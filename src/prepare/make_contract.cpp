@@ -1,10 +1,10 @@
-#include "app/in_memory_contract.h"
+#include "prepare/make_contract.h"
 
 #include "model/programs.h"
 
 #include <algorithm>
 
-namespace parhelion::app {
+namespace parhelion::prepare {
 namespace {
 
 contract::SamplingValue value_between(double lowest, double standard, double highest) {
@@ -72,4 +72,4 @@ contract::Contract make_contract(const model::Model& model, const ServingShape& 
   return contract;
 }
 
-}  // namespace parhelion::app
+}  // namespace parhelion::prepare

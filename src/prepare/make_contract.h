@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace parhelion::app {
+namespace parhelion::prepare {
 
 /// Tokens of a page of keys and values.
 inline constexpr std::int64_t kPageTokens = 64;
@@ -31,4 +31,4 @@ std::vector<ir::Capacities> serving_catalogue(std::int64_t rows, std::int64_t st
 /// The contract of a model that is served by the process that built it.
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape);
 
-}  // namespace parhelion::app
+}  // namespace parhelion::prepare
