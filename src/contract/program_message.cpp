@@ -15,7 +15,7 @@ constexpr EnumTable<ir::Symbol, proto::Symbol, ir::kSymbolCount> kSymbolNumbers 
      {ir::Symbol::pages_per_row, proto::SYMBOL_PAGES_PER_ROW},
      {ir::Symbol::pages, proto::SYMBOL_PAGES}}};
 
-constexpr EnumTable<ir::Kind, proto::Kind, 13> kKindNumbers = {
+constexpr EnumTable<ir::Kind, proto::Kind, 18> kKindNumbers = {
     {{ir::Kind::f32, proto::KIND_F32},
      {ir::Kind::bf16, proto::KIND_BF16},
      {ir::Kind::f16, proto::KIND_F16},
@@ -28,7 +28,12 @@ constexpr EnumTable<ir::Kind, proto::Kind, 13> kKindNumbers = {
      {ir::Kind::bool8, proto::KIND_BOOL8},
      {ir::Kind::q8_0, proto::KIND_Q8_0},
      {ir::Kind::q4_0, proto::KIND_Q4_0},
-     {ir::Kind::q4_1, proto::KIND_Q4_1}}};
+     {ir::Kind::q4_1, proto::KIND_Q4_1},
+     {ir::Kind::q5_0, proto::KIND_Q5_0},
+     {ir::Kind::q5_1, proto::KIND_Q5_1},
+     {ir::Kind::q4_k, proto::KIND_Q4_K},
+     {ir::Kind::q5_k, proto::KIND_Q5_K},
+     {ir::Kind::q6_k, proto::KIND_Q6_K}}};
 
 constexpr EnumTable<ir::Role, proto::Role, 5> kRoleNumbers = {
     {{ir::Role::input, proto::ROLE_INPUT},

@@ -21,6 +21,11 @@ enum class Kind : std::uint8_t {
   q8_0,  ///< 32 elements: f16 scale, 32 signed bytes (GGUF)
   q4_0,  ///< 32 elements: f16 scale, 32 nibbles minus 8 (GGUF)
   q4_1,  ///< 32 elements: f16 scale, f16 minimum, 32 nibbles (GGUF)
+  q5_0,  ///< 32 elements: f16 scale, 32 numbers of 5 bits minus 16 (GGUF)
+  q5_1,  ///< 32 elements: f16 scale, f16 minimum, 32 numbers of 5 bits (GGUF)
+  q4_k,  ///< 256 elements: as q4_1 in groups of 32 whose scales have 6 bits (GGUF)
+  q5_k,  ///< 256 elements: as q5_1 in groups of 32 whose scales have 6 bits (GGUF)
+  q6_k,  ///< 256 elements: numbers of 6 bits minus 32, scales of 8 bits for 16 each (GGUF)
 };
 
 /// A storage format: plain kinds have one element per block.

@@ -2,6 +2,7 @@
 
 #include "base/bf16.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "state/dequantise.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 /// Elements converted at a time, so that the f32 values between stay in the first cache.
 constexpr std::int64_t kConvertChunk = 2048;
-static_assert(kConvertChunk % kBlockElements == 0);
+constexpr std::int64_t kChunksWorthAThread = 256;
 
 using ConvertBuffer = std::array<float, kConvertChunk>;
 
@@ -64,7 +65,7 @@ void widen(ir::Kind kind, const std::byte* in, std::int64_t count, float* out) {
     for (std::int64_t i = 0; i < count; ++i)
       out[i] = widen_half(load_element<std::uint16_t>(in, i));
   } else {
-    dequantise(kind, in, count / kBlockElements, out);
+    dequantise(kind, in, count / ir::element(kind).block_elements, out);
   }
 }
 
@@ -89,9 +90,7 @@ bool is_narrow_float(ir::Kind kind) {
   return kind == ir::Kind::f32 || kind == ir::Kind::bf16 || kind == ir::Kind::f16;
 }
 
-bool is_quantised(ir::Kind kind) {
-  return kind == ir::Kind::q8_0 || kind == ir::Kind::q4_0 || kind == ir::Kind::q4_1;
-}
+bool is_quantised(ir::Kind kind) { return !ir::is_plain(kind); }
 
 /// The number of elements, checked on both sides.
 std::int64_t converted_count(ir::Element from, std::size_t in, ir::Element to, std::size_t out) {
@@ -108,6 +107,25 @@ std::int64_t converted_count(ir::Element from, std::size_t in, ir::Element to, s
   return static_cast<std::int64_t>(count);
 }
 
+/// Converts elements [first, end); `first` begins a chunk.
+void convert_range(ir::Element from, const std::byte* in, ir::Element to, std::byte* out,
+                   std::int64_t first, std::int64_t end) {
+  const auto at = [](ir::Element element, std::int64_t index) {
+    return index / element.block_elements * element.block_bytes;
+  };
+  if (from == to) {
+    std::memcpy(out + at(to, first), in + at(from, first),
+                static_cast<std::size_t>(at(from, end) - at(from, first)));
+    return;
+  }
+  ConvertBuffer buffer;
+  for (std::int64_t done = first; done < end; done += kConvertChunk) {
+    const std::int64_t chunk = std::min(kConvertChunk, end - done);
+    widen(from.kind, in + at(from, done), chunk, buffer.data());
+    narrow(to.kind, buffer.data(), chunk, out + at(to, done));
+  }
+}
+
 }  // namespace
 
 bool can_convert(ir::Kind from, ir::Kind to) {
@@ -120,17 +138,11 @@ void convert(ir::Kind from, std::span<const std::byte> in, ir::Kind to, std::spa
   const ir::Element source = ir::element(from);
   const ir::Element target = ir::element(to);
   const std::int64_t count = converted_count(source, in.size(), target, out.size());
-  if (from == to) {
-    std::ranges::copy(in, out.begin());
-    return;
-  }
-  ConvertBuffer buffer;
-  for (std::int64_t done = 0; done < count; done += kConvertChunk) {
-    const std::int64_t chunk = std::min(kConvertChunk, count - done);
-    widen(from, in.data() + done / source.block_elements * source.block_bytes, chunk,
-          buffer.data());
-    narrow(to, buffer.data(), chunk, out.data() + done * target.block_bytes);
-  }
+  const auto chunks = [&](std::int64_t first, std::int64_t last) {
+    convert_range(source, in.data(), target, out.data(), first * kConvertChunk,
+                  std::min(last * kConvertChunk, count));
+  };
+  for_ranges((count + kConvertChunk - 1) / kConvertChunk, chunks, kChunksWorthAThread);
 }
 
 }  // namespace parhelion::state

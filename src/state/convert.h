@@ -7,7 +7,7 @@
 
 namespace parhelion::state {
 
-/// True if `convert` accepts this pair: equal kinds; or from f32, bf16, f16, q8_0, q4_0 or q4_1 to
+/// True if `convert` accepts this pair: equal kinds; or from f32, bf16, f16 or a quantised kind to
 /// f32, bf16 or f16.
 bool can_convert(ir::Kind from, ir::Kind to);
 
@@ -19,7 +19,7 @@ bool can_convert(ir::Kind from, ir::Kind to);
 ///           overflows to infinity. NaN stays NaN.
 /// Errors:   unsupported for other pairs; invalid if `in` is not whole blocks or `out` has another
 ///           number of elements.
-/// Threads:  any.
+/// Threads:  any; much is done on all processors at once.
 void convert(ir::Kind from, std::span<const std::byte> in, ir::Kind to, std::span<std::byte> out);
 
 }  // namespace parhelion::state

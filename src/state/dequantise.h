@@ -7,9 +7,6 @@
 
 namespace parhelion::state {
 
-/// Elements of one block of every quantised kind.
-inline constexpr std::int64_t kBlockElements = 32;
-
 /// Writes `block_count` blocks of a quantised kind as f32 values.
 ///
 /// Errors: bug if `kind` is plain.

@@ -23,11 +23,11 @@ struct GgmlType {
 constexpr std::array kGgmlTypes = {
     GgmlType{0, "F32", ir::Kind::f32},     GgmlType{1, "F16", ir::Kind::f16},
     GgmlType{2, "Q4_0", ir::Kind::q4_0},   GgmlType{3, "Q4_1", ir::Kind::q4_1},
-    GgmlType{6, "Q5_0", std::nullopt},     GgmlType{7, "Q5_1", std::nullopt},
+    GgmlType{6, "Q5_0", ir::Kind::q5_0},   GgmlType{7, "Q5_1", ir::Kind::q5_1},
     GgmlType{8, "Q8_0", ir::Kind::q8_0},   GgmlType{9, "Q8_1", std::nullopt},
     GgmlType{10, "Q2_K", std::nullopt},    GgmlType{11, "Q3_K", std::nullopt},
-    GgmlType{12, "Q4_K", std::nullopt},    GgmlType{13, "Q5_K", std::nullopt},
-    GgmlType{14, "Q6_K", std::nullopt},    GgmlType{15, "Q8_K", std::nullopt},
+    GgmlType{12, "Q4_K", ir::Kind::q4_k},  GgmlType{13, "Q5_K", ir::Kind::q5_k},
+    GgmlType{14, "Q6_K", ir::Kind::q6_k},  GgmlType{15, "Q8_K", std::nullopt},
     GgmlType{16, "IQ2_XXS", std::nullopt}, GgmlType{17, "IQ2_XS", std::nullopt},
     GgmlType{18, "IQ3_XXS", std::nullopt}, GgmlType{19, "IQ1_S", std::nullopt},
     GgmlType{20, "IQ4_NL", std::nullopt},  GgmlType{21, "IQ3_S", std::nullopt},
@@ -50,7 +50,8 @@ ir::Kind kind_of_ggml_type(std::uint32_t code, std::string_view where, std::stri
   ensure(at != kGgmlTypes.end(), ErrorKind::unsupported, "{}: tensor '{}': type {} is unknown",
          where, tensor, code);
   ensure(at->kind.has_value(), ErrorKind::unsupported,
-         "{}: tensor '{}': type {} is not supported, expected F32, F16, BF16, Q8_0, Q4_0 or Q4_1",
+         "{}: tensor '{}': type {} is not supported, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1, "
+         "Q5_0, Q5_1, Q4_K, Q5_K or Q6_K",
          where, tensor, at->name);
   return *at->kind;
 }

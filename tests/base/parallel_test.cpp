@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 namespace parhelion {
@@ -15,6 +18,18 @@ TEST(ForRanges, VisitsEachIndexOnce) {
     });
     EXPECT_EQ(visits, std::vector<int>(static_cast<std::size_t>(count), 1)) << count;
   }
+}
+
+TEST(ForRanges, GivesEachThreadAsMuchAsIsWorthIt) {
+  std::atomic<int> ranges = 0;
+  const auto count_ranges = [&](std::int64_t first, std::int64_t last) {
+    EXPECT_GE(last - first, 50);
+    ++ranges;
+  };
+  for_ranges(99, count_ranges, 50);
+  EXPECT_EQ(ranges, 1);
+  for_ranges(100, count_ranges, 50);
+  EXPECT_EQ(ranges, 1 + std::min(2u, std::thread::hardware_concurrency()));
 }
 
 }  // namespace

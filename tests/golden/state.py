@@ -15,6 +15,14 @@ QUANTISED = {
     "q8_0": GGMLQuantizationType.Q8_0,
     "q4_0": GGMLQuantizationType.Q4_0,
     "q4_1": GGMLQuantizationType.Q4_1,
+    "q5_0": GGMLQuantizationType.Q5_0,
+    "q5_1": GGMLQuantizationType.Q5_1,
+}
+# The package reads these but does not write them: blocks of any bits but for the f16 numbers at these places.
+READ_ONLY = {
+    "q4_k": (GGMLQuantizationType.Q4_K, 144, (0, 2)),
+    "q5_k": (GGMLQuantizationType.Q5_K, 176, (0, 2)),
+    "q6_k": (GGMLQuantizationType.Q6_K, 210, (208,)),
 }
 
 
@@ -71,6 +79,15 @@ def write_gguf() -> None:
     expected["bf16"] = torch.from_numpy(values).bfloat16().float().numpy()
     for name, kind in QUANTISED.items():
         packed = quants.quantize(values, kind)
+        writer.add_tensor(name, packed, raw_dtype=kind)
+        expected[name] = quants.dequantize(packed, kind)
+    random = np.random.default_rng(1)
+    for name, (kind, block_bytes, halves) in READ_ONLY.items():
+        packed = random.integers(0, 256, (2, 2 * block_bytes), dtype=np.uint8)
+        for block in range(2):
+            for at in halves:
+                scale = random.standard_normal((2, 1)).astype(np.float16) / 16
+                packed[:, block * block_bytes + at :][:, :2] = scale.view(np.uint8)
         writer.add_tensor(name, packed, raw_dtype=kind)
         expected[name] = quants.dequantize(packed, kind)
     writer.write_header_to_file()

@@ -76,6 +76,8 @@ TEST(TensorType, CountsBytesOfPlainAndBlockKinds) {
   EXPECT_EQ(byte_count(TensorType(Kind::q8_0, {3, 64})), 3 * 2 * 34);
   EXPECT_EQ(byte_count(TensorType(Kind::q4_0, {32})), 18);
   EXPECT_EQ(byte_count(TensorType(Kind::q4_1, {32})), 20);
+  EXPECT_EQ(byte_count(TensorType(Kind::q5_0, {32})), 22);
+  EXPECT_EQ(byte_count(TensorType(Kind::q6_k, {2, 512})), 2 * 2 * 210);
 }
 
 TEST(TensorType, RefusesBytesThatItCannotCount) {
@@ -88,7 +90,7 @@ TEST(TensorType, RefusesBytesThatItCannotCount) {
 }
 
 TEST(Kind, IsFoundByTheNameThatItPrints) {
-  for (int i = 0; i <= static_cast<int>(Kind::q4_1); ++i) {
+  for (int i = 0; i <= static_cast<int>(Kind::q6_k); ++i) {
     const auto kind = static_cast<Kind>(i);
     EXPECT_EQ(kind_from_name(name(kind)), kind);
   }

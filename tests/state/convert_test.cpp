@@ -55,8 +55,21 @@ TEST_P(ConvertGolden, DequantisesAsThePythonPackage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ConvertGolden,
-                         testing::Values("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1"),
+                         testing::Values("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0",
+                                         "q5_1", "q4_k", "q5_k", "q6_k"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+TEST(Convert, GivesTheSameOnAllProcessors) {
+  std::vector<float> values(3'000'001);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.001f;
+  std::vector<std::uint16_t> expected;
+  for (const float value : values) expected.push_back(to_bfloat16(value).bits);
+  EXPECT_EQ(values_of<std::uint16_t>(
+                convert_text(ir::Kind::f32, raw_all(values), ir::Kind::bf16, values.size() * 2)),
+            expected);
+  EXPECT_EQ(convert_text(ir::Kind::f32, raw_all(values), ir::Kind::f32, values.size() * 4),
+            raw_all(values));
+}
 
 TEST(Convert, NarrowsAsTorch) {
   const Checkpoint checkpoint = open_checkpoint(golden("narrowing.safetensors"));

@@ -112,9 +112,9 @@ TEST(GgufHeader, RefusesRowsOfNoWholeBlocks) {
 
 TEST(GgufHeader, NamesTheTensorTypesItDoesNotRead) {
   EXPECT_EQ(
-      tensor_refusal({gguf_tensor("w", {256}, 12, 0)}),
-      "unsupported: f: tensor 'w': type Q4_K is not supported, expected F32, F16, BF16, Q8_0, "
-      "Q4_0 or Q4_1");
+      tensor_refusal({gguf_tensor("w", {256}, 10, 0)}),
+      "unsupported: f: tensor 'w': type Q2_K is not supported, expected F32, F16, BF16, Q8_0, "
+      "Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K");
   EXPECT_EQ(tensor_refusal({gguf_tensor("w", {256}, 99, 0)}),
             "unsupported: f: tensor 'w': type 99 is unknown");
 }
