@@ -80,6 +80,17 @@ std::span<T> host_span(Plan& plan, std::string_view name) {
   return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
+/// Buffers as they were at one moment, copied aside on their device.
+class KeptBuffers {
+ public:
+  virtual ~KeptBuffers() = default;
+  /// Copies one to `out`, which is as long.
+  ///
+  /// Errors: invalid if it was not kept; device.
+  /// Threads: any one beside the executor's own.
+  virtual void copy_out(std::string_view name, std::span<std::byte> out) = 0;
+};
+
 /// A device that plans and runs instances, and owns the buffers that outlive a run. Two plans that
 /// name a buffer share it.
 class Executor {
@@ -112,10 +123,18 @@ class Executor {
   /// Errors: exhausted if there is not so much memory.
   virtual std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) = 0;
 
-  /// Makes memory for later snapshots now, where that takes long.
+  /// Makes memory for later snapshots of so many bytes now, where that takes long: on the host, and
+  /// on the device as far as it has that much to spare.
   ///
   /// Errors: as snapshot_memory.
   virtual void prepare_snapshots(std::int64_t) {}
+
+  /// Copies buffers aside as they are when all runs started so far have ended; runs that write them
+  /// wait for that alone. None if there is no room for it on the device, which only
+  /// `prepare_snapshots` makes, or if what was kept before is still held. The executor outlives it.
+  ///
+  /// Errors: as download.
+  virtual std::unique_ptr<KeptBuffers> keep(std::span<const std::string>) { return nullptr; }
 
   /// Copies a parameter or state buffer to `out`, which is as long.
   ///

@@ -31,16 +31,16 @@ cudaError_t __wrap_cudaFree(void* data) {
   return __real_cudaFree(data);
 }
 
-cudaError_t __real_cudaMallocHost(void** data, std::size_t bytes);
-cudaError_t __wrap_cudaMallocHost(void** data, std::size_t bytes) {
+cudaError_t __real_cudaHostRegister(void* data, std::size_t bytes, unsigned flags);
+cudaError_t __wrap_cudaHostRegister(void* data, std::size_t bytes, unsigned flags) {
   ++cuda_calls().allocations;
-  return __real_cudaMallocHost(data, bytes);
+  return __real_cudaHostRegister(data, bytes, flags);
 }
 
-cudaError_t __real_cudaFreeHost(void* data);
-cudaError_t __wrap_cudaFreeHost(void* data) {
+cudaError_t __real_cudaHostUnregister(void* data);
+cudaError_t __wrap_cudaHostUnregister(void* data) {
   ++cuda_calls().allocations;
-  return __real_cudaFreeHost(data);
+  return __real_cudaHostUnregister(data);
 }
 
 cudaError_t __real_cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);

@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "exec/cuda/cuda_executor.h"
 #include "exec/cuda_calls.h"
 #include "ir/autodiff/differentiate.h"
@@ -146,6 +147,52 @@ ir::Program large_state_program() {
   const ir::ValueId x = builder.state("large", {ir::Kind::f32, {kLargeState}});
   builder.output("sum", builder.one(ir::Reduce{ir::ReduceFunction::sum}, {x}));
   return ir::lower(program, {});
+}
+
+/// The large state grows by one in each run; another state stays as it is.
+ir::Program growing_state_program() {
+  ir::Program program;
+  program.name = "growing";
+  ir::Builder builder(program);
+  const ir::TensorType type(ir::Kind::f32, {kLargeState});
+  const ir::ValueId one = builder.state("one", type);
+  builder.one(ir::Accumulate{}, {one, builder.state("large", type)});
+  return ir::lower(program, {});
+}
+
+std::vector<float> kept_values(KeptBuffers& kept, std::string_view name) {
+  std::vector<float> values(static_cast<std::size_t>(kLargeState));
+  kept.copy_out(name, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+TEST(CudaKeep, HoldsWhatWasThereWhileRunsGoOn) {
+  const std::vector<std::string> names = {"large", "one"};
+  const auto executor = make_cuda_executor({});
+  const auto plan = executor->plan(growing_state_program(), Weights::frozen);
+  executor->upload("one", [](std::span<std::byte> bytes) {
+    for (float& value : std::span(reinterpret_cast<float*>(bytes.data()), kLargeState)) value = 1;
+  });
+  EXPECT_EQ(executor->keep(names), nullptr) << "room is made by prepare_snapshots alone";
+  executor->prepare_snapshots(2 * kLargeState * std::int64_t{sizeof(float)});
+  float grown = 0;
+  for (int i = 0; i < 3; ++i) {
+    for (int run = 0; run < 5; ++run) plan->start();
+    grown += 5;
+    std::unique_ptr<KeptBuffers> kept;
+    const CudaCalls calls = calls_of([&] { kept = executor->keep(names); });
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(calls.allocations, 0);
+    EXPECT_EQ(executor->keep(names), nullptr) << "the room is taken";
+    for (int run = 0; run < 5; ++run) plan->start();
+    EXPECT_EQ(kept_values(*kept, "large"),
+              std::vector<float>(static_cast<std::size_t>(kLargeState), grown));
+    EXPECT_EQ(kept_values(*kept, "one"),
+              std::vector<float>(static_cast<std::size_t>(kLargeState), 1.0f));
+    grown += 5;
+  }
+  plan->wait();
+  EXPECT_THROW(executor->keep(std::vector<std::string>{"none"}), Error);
 }
 
 TEST(CudaSleep, GivesMemoryBackUntilItWakes) {

@@ -53,9 +53,9 @@ std::byte* Buffers::staging(std::int64_t bytes) {
   if (staging_bytes_ < bytes) {
     staging_bytes_ = (bytes + kStagingStep - 1) / kStagingStep * kStagingStep;
     staging_ = {};
-    staging_ = make_pinned(staging_bytes_);
+    staging_ = PinnedMemory(staging_bytes_);
   }
-  return static_cast<std::byte*>(staging_.get());
+  return staging_.data();
 }
 
 void Buffers::upload(std::string_view name, const std::function<void(std::span<std::byte>)>& fill) {
@@ -85,6 +85,11 @@ void Buffers::copy_out(std::string_view name, std::span<std::byte> out, cudaStre
   check(cudaMemcpyAsync(out.data(), entry.data, out.size(), cudaMemcpyDeviceToHost, copy_stream),
         name);
   check(cudaStreamSynchronize(copy_stream), name);
+}
+
+KeptSource Buffers::source(std::string_view name) {
+  const Entry& entry = find(name);
+  return {.name = entry.buffer.name, .data = entry.data, .bytes = entry.bytes};
 }
 
 void Buffers::clear(std::string_view name) {

@@ -2,6 +2,7 @@
 
 #include "exec/cuda/arena.h"
 #include "exec/cuda/candidate.h"
+#include "exec/cuda/copy_room.h"
 #include "exec/cuda/handles.h"
 
 #include <functional>
@@ -28,6 +29,8 @@ class Buffers {
   std::span<const std::byte> download(std::string_view name);
   /// Copies on `copy_stream`, beside the work of the other stream.
   void copy_out(std::string_view name, std::span<std::byte> out, cudaStream_t copy_stream);
+  /// Where a buffer is, to be copied aside.
+  KeptSource source(std::string_view name);
   void clear(std::string_view name);
   bool is_filled(std::string_view name) const;
   std::vector<ir::Buffer> parameters() const;

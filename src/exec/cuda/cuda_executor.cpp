@@ -53,6 +53,7 @@ class CudaExecutor final : public Executor {
   }
   void upload(std::string_view name,
               const std::function<void(std::span<std::byte>)>& fill) override {
+    arenas_.copies.order(stream_.get());
     buffers_.upload(name, fill);
   }
   std::span<const std::byte> download(std::string_view name) override {
@@ -60,19 +61,31 @@ class CudaExecutor final : public Executor {
   }
   std::shared_ptr<std::byte> snapshot_memory(std::int64_t bytes) override {
     if (snapshot_bytes_ < bytes || snapshot_.use_count() > 1) {
-      const auto memory = std::make_shared<cuda::PinnedMemory>(cuda::make_pinned(bytes));
-      snapshot_ = {memory, static_cast<std::byte*>(memory->get())};
+      const auto memory = std::make_shared<cuda::PinnedMemory>(bytes);
+      snapshot_ = {memory, memory->data()};
       snapshot_bytes_ = bytes;
     }
     return snapshot_;
   }
-  void prepare_snapshots(std::int64_t bytes) override { snapshot_memory(bytes); }
+  void prepare_snapshots(std::int64_t bytes) override {
+    snapshot_memory(bytes);
+    arenas_.copies.reserve(bytes);
+  }
+  std::unique_ptr<KeptBuffers> keep(std::span<const std::string> names) override {
+    std::vector<cuda::KeptSource> sources;
+    for (const std::string& name : names) sources.push_back(buffers_.source(name));
+    return arenas_.copies.keep(sources, stream_.get());
+  }
   void copy_out(std::string_view name, std::span<std::byte> out) override {
     cuda::check(cudaSetDevice(device_.ordinal), "cudaSetDevice");  // of the calling thread
     buffers_.copy_out(name, out, copy_stream_.get());
   }
-  void clear(std::string_view name) override { buffers_.clear(name); }
+  void clear(std::string_view name) override {
+    arenas_.copies.order(stream_.get());
+    buffers_.clear(name);
+  }
   void sleep() override {
+    arenas_.copies.order(stream_.get());
     cuda::check(cudaStreamSynchronize(stream_.get()), "sleep");
     buffers_.sleep();
     for (cuda::Arena* each : {&arenas_.slot, &arenas_.transient, &arenas_.workspace}) each->unmap();

@@ -68,9 +68,19 @@ void CudaPlan::add_addresses(Step& step) {
   for (std::size_t i = step.first_op; i < step.first_op + step.op_count; ++i) {
     const ir::OpNode& node = instance_.ops[i];
     for (const ir::Operand& operand : node.inputs) step.inputs.push_back(address(operand.value));
-    for (const ir::ValueId output : node.outputs) step.outputs.push_back(address(output));
+    for (const ir::ValueId output : node.outputs) {
+      step.outputs.push_back(address(output));
+      note_written(output, step.outputs.back());
+    }
     if (node.gate) step.gate = reinterpret_cast<const bool*>(address(node.gate));
   }
+}
+
+void CudaPlan::note_written(ir::ValueId output, std::byte* address) {
+  const ir::BufferId id = instance_.at(output).buffer;
+  if (!id) return;
+  const ir::Role role = instance_.at(id).role;
+  if (role == ir::Role::parameter || role == ir::Role::state) written_.push_back(address);
 }
 
 std::byte* CudaPlan::address(ir::ValueId value) {
@@ -146,6 +156,7 @@ void CudaPlan::get_ready() {
 
 void CudaPlan::start() {
   get_ready();
+  arenas_.copies.order_writes(written_, stream_);
   inputs_.copy_to_device(stream_);
   outputs_.poison(stream_);
   check(cudaGraphLaunch(graph_.get(), stream_), "cudaGraphLaunch");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exec/cuda/buffers.h"
+#include "exec/cuda/copy_room.h"
 #include "exec/cuda/host_block.h"
 #include "exec/cuda/ops/row_layouts.h"
 
@@ -13,10 +14,14 @@ namespace parhelion::exec::cuda {
 /// What plans of one executor share, since they never run together.
 struct Arenas {
   explicit Arenas(int ordinal)
-      : slot("slot", ordinal), transient("activation", ordinal), workspace("workspace", ordinal) {}
+      : slot("slot", ordinal),
+        transient("activation", ordinal),
+        workspace("workspace", ordinal),
+        copies(ordinal) {}
   Arena slot;
   Arena transient;
   Arena workspace;
+  CopyRoom copies;
 };
 
 /// A program whose launches are captured into one graph.
@@ -46,6 +51,7 @@ class CudaPlan final : public Plan {
 
   void plan_ops(Weights weights, Device device);
   void add_addresses(Step& step);
+  void note_written(ir::ValueId output, std::byte* address);
   std::byte* address(ir::ValueId value);
   cudaStream_t capture_stream(const Device& device) const;
   LaunchArgs args_of(const Step& step, cudaStream_t stream) const;
@@ -65,6 +71,7 @@ class CudaPlan final : public Plan {
   RowLayouts row_layouts_;
   std::vector<Step> steps_;
   std::vector<StepReport> reports_;
+  std::vector<std::byte*> written_;  // buffers that outlive a run
   GraphExec graph_;
   bool is_ready_ = false;  // every parameter was seen filled
 };

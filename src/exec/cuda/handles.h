@@ -2,6 +2,8 @@
 
 #include "exec/cuda/check.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cuda_runtime_api.h>
 #include <utility>
 
@@ -35,7 +37,6 @@ using Stream = Handle<cudaStream_t, cudaStreamDestroy>;
 using Event = Handle<cudaEvent_t, cudaEventDestroy>;
 using Graph = Handle<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
-using PinnedMemory = Handle<void*, cudaFreeHost>;
 
 Stream make_stream();
 /// One on which kernels are launched dependently (kernels/launch.cuh).
@@ -43,7 +44,29 @@ Stream make_dependent_stream();
 /// For waiting, not for timing.
 Event make_event();
 Event make_timer();
-/// Page-locked host memory, zeroed.
-PinnedMemory make_pinned(std::int64_t bytes);
+
+/// Owns page-locked host memory.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  /// Zeroed. Errors: exhausted.
+  explicit PinnedMemory(std::int64_t bytes);
+  ~PinnedMemory();
+  PinnedMemory(PinnedMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace parhelion::exec::cuda

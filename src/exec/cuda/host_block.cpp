@@ -24,7 +24,7 @@ HostBlock::HostBlock(const ir::Program& instance, ir::Role role, MemoryChecks ch
     parts_.emplace(buffer.name, Part{.offset = bytes_, .bytes = bytes});
     bytes_ = aligned(bytes_ + bytes + guard_bytes);
   }
-  host_ = make_pinned(bytes_);
+  host_ = PinnedMemory(bytes_);
   // Never without an address, which tells a buffer of no bytes from an absent one.
   device_ = DeviceMemory(std::max<std::int64_t>(bytes_, 1));
   check(cudaMemset(device_.data(), 0, static_cast<std::size_t>(bytes_)), "cudaMemset");
@@ -39,13 +39,12 @@ std::span<std::byte> HostBlock::host(std::string_view name) {
   const auto at = parts_.find(name);
   if (at == parts_.end()) return {};
   wait();
-  return {static_cast<std::byte*>(host_.get()) + at->second.offset,
-          static_cast<std::size_t>(at->second.bytes)};
+  return {host_.data() + at->second.offset, static_cast<std::size_t>(at->second.bytes)};
 }
 
 void HostBlock::copy_to_device(cudaStream_t stream) {
   if (bytes_ == 0) return;
-  check(cudaMemcpyAsync(device_.data(), host_.get(), static_cast<std::size_t>(bytes_),
+  check(cudaMemcpyAsync(device_.data(), host_.data(), static_cast<std::size_t>(bytes_),
                         cudaMemcpyHostToDevice, stream),
         "copy of inputs");
   mark(stream);
@@ -53,7 +52,7 @@ void HostBlock::copy_to_device(cudaStream_t stream) {
 
 void HostBlock::copy_to_host(cudaStream_t stream) {
   if (bytes_ > 0) {
-    check(cudaMemcpyAsync(host_.get(), device_.data(), static_cast<std::size_t>(bytes_),
+    check(cudaMemcpyAsync(host_.data(), device_.data(), static_cast<std::size_t>(bytes_),
                           cudaMemcpyDeviceToHost, stream),
           "copy of outputs");
   }
@@ -69,7 +68,7 @@ void HostBlock::poison(cudaStream_t stream) {
 }
 
 void HostBlock::check_guards() const {
-  const auto* host = static_cast<const std::byte*>(host_.get());
+  const std::byte* host = host_.data();
   std::vector<bool> is_guard(static_cast<std::size_t>(bytes_), true);
   for (const auto& [name, part] : parts_) {
     for (std::int64_t i = 0; i < part.bytes; ++i)

@@ -4,6 +4,7 @@ set(exec_cuda_sources
   cuda/buffers.cpp
   cuda/check.cpp
   cuda/choose.cpp
+  cuda/copy_room.cpp
   cuda/cuda_executor.cpp
   cuda/cuda_plan.cpp
   cuda/cudnn/attention_plans.cpp

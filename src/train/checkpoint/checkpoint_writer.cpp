@@ -27,13 +27,15 @@ bool attempt_part(SaveReport& report, std::chrono::nanoseconds& time, Act act) {
   return report.warnings.size() == warnings_before;
 }
 
-SaveReport save_checkpoint(const CheckpointStore& store, const Snapshot& snapshot,
+SaveReport save_checkpoint(const CheckpointStore& store, Snapshot snapshot,
                            std::promise<void> copied) {
   SaveReport report{.step = snapshot.facts.step};
   std::shared_ptr<std::byte> block;
   CheckpointContent content;
   const bool has_copy =
       attempt_part(report, report.snapshot, [&] { content = take(snapshot, block); });
+  snapshot.parameters.clear();  // what they held may be kept anew
+  snapshot.optimizer.clear();
   copied.set_value();
   if (!has_copy) return report;
   attempt_part(report, report.write, [&] {
@@ -57,7 +59,8 @@ void CheckpointWriter::begin(Snapshot snapshot) {
   const auto begin = Clock::now();
   end_save();
   std::promise<void> copied;
-  std::future<void> was_copied = copied.get_future();
+  std::future<void> was_copied;
+  if (!snapshot.is_apart) was_copied = copied.get_future();
   std::future<SaveReport> report =
       std::async(std::launch::async, save_checkpoint, std::cref(store_), std::move(snapshot),
                  std::move(copied));
@@ -65,7 +68,7 @@ void CheckpointWriter::begin(Snapshot snapshot) {
 }
 
 void CheckpointWriter::wait_snapshot() {
-  if (!save_) return;
+  if (!save_ || !save_->copied.valid()) return;
   const auto begin = Clock::now();
   save_->copied.wait();
   save_->stall += Clock::now() - begin;

@@ -35,10 +35,11 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Begins to save, after the save before it has ended. What `snapshot` copies must stay as it is
-  /// until `wait_snapshot` returns.
+  /// Begins to save, after the save before it has ended. What `snapshot` copies, if it is not
+  /// apart, must stay as it is until `wait_snapshot` returns.
   void begin(Snapshot snapshot);
-  /// Returns once the bytes given to `begin` may change. Call before the next update.
+  /// Returns once the bytes given to `begin` may change: at once if they are apart. Call before the
+  /// next update.
   void wait_snapshot();
   /// The saves that ended since the last call; never waits.
   std::vector<SaveReport> poll();

@@ -26,15 +26,26 @@ void check_saved_type(const state::Checkpoint& saved, const ir::Buffer& buffer) 
 
 }  // namespace
 
+std::shared_ptr<exec::KeptBuffers> keep_buffers(exec::Executor& executor,
+                                                std::span<const ir::Buffer> parameters,
+                                                std::span<const ir::Buffer> optimizer) {
+  std::vector<std::string> names;
+  for (const auto& buffers : {parameters, optimizer})
+    for (const ir::Buffer& buffer : buffers) names.push_back(buffer.name);
+  return executor.keep(names);
+}
+
 std::vector<SnapshotTensor> buffer_snapshots(exec::Executor& executor,
-                                             std::span<const ir::Buffer> buffers) {
+                                             std::span<const ir::Buffer> buffers,
+                                             const std::shared_ptr<exec::KeptBuffers>& kept) {
   std::vector<SnapshotTensor> tensors;
   for (const ir::Buffer& buffer : buffers) {
     tensors.push_back({.name = buffer.name,
                        .kind = buffer.type.kind(),
                        .shape = buffer_shape(buffer),
                        .bytes = ir::byte_count(buffer.type),
-                       .copy = [&executor, name = buffer.name](std::span<std::byte> out) {
+                       .copy = [&executor, kept, name = buffer.name](std::span<std::byte> out) {
+                         if (kept) return kept->copy_out(name, out);
                          executor.copy_out(name, out);
                        }});
   }

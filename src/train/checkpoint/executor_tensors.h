@@ -5,15 +5,22 @@
 #include "state/checkpoint.h"
 #include "train/checkpoint/snapshot.h"
 
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace parhelion::train {
 
 /// The executor's `buffers`, whose dims are numbers, as tensors to copy beside plans that only read
-/// them. The executor outlives the copies.
-std::vector<SnapshotTensor> buffer_snapshots(exec::Executor& executor,
-                                             std::span<const ir::Buffer> buffers);
+/// them; those that `kept` holds are copied from there. The executor outlives the copies.
+std::vector<SnapshotTensor> buffer_snapshots(
+    exec::Executor& executor, std::span<const ir::Buffer> buffers,
+    const std::shared_ptr<exec::KeptBuffers>& kept = nullptr);
+
+/// Copies of buffers that later runs do not change, or none (exec::Executor::keep).
+std::shared_ptr<exec::KeptBuffers> keep_buffers(exec::Executor& executor,
+                                                std::span<const ir::Buffer> parameters,
+                                                std::span<const ir::Buffer> optimizer);
 
 /// Gives the executor's `buffers` the content that was saved of them.
 ///

@@ -23,6 +23,7 @@ struct SnapshotTensor {
 
 /// What a checkpoint will hold, before it is copied.
 struct Snapshot {
+  bool is_apart = false;  ///< what is copied is a copy itself, which nothing changes
   std::vector<SnapshotTensor> parameters = {};
   std::vector<SnapshotTensor> optimizer = {};
   CheckpointFacts facts = {};

@@ -214,12 +214,16 @@ CheckpointFacts Trainer::facts() const {
 }
 
 Snapshot Trainer::snapshot() const {
-  return {
-      .parameters =
-          buffer_snapshots(parts_.executor, saved_parameter_buffers(parts_.programs.step)),
-      .optimizer = buffer_snapshots(parts_.executor, saved_optimizer_buffers(parts_.programs.step)),
-      .facts = facts(),
-      .memory = [this](std::int64_t bytes) { return parts_.executor.snapshot_memory(bytes); }};
+  const std::vector<ir::Buffer> parameters = saved_parameter_buffers(parts_.programs.step);
+  const std::vector<ir::Buffer> optimizer = saved_optimizer_buffers(parts_.programs.step);
+  const auto kept = keep_buffers(parts_.executor, parameters, optimizer);
+  Snapshot snapshot;
+  snapshot.is_apart = kept != nullptr;
+  snapshot.parameters = buffer_snapshots(parts_.executor, parameters, kept);
+  snapshot.optimizer = buffer_snapshots(parts_.executor, optimizer, kept);
+  snapshot.facts = facts();
+  snapshot.memory = [this](std::int64_t bytes) { return parts_.executor.snapshot_memory(bytes); };
+  return snapshot;
 }
 
 void Trainer::save() {

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <thread>
 #include <unistd.h>
 
@@ -85,6 +86,25 @@ TEST_F(CheckpointWriterTest, ASecondBeginWaitsForTheFirst) {
   EXPECT_EQ(reports[1].step, 2);
   EXPECT_GE(reports[1].stall + 1ms, reports[0].write) << "waiting for the first is a stall";
   EXPECT_EQ(saved_value(2), 2.0f);
+}
+
+TEST_F(CheckpointWriterTest, DoesNotWaitForCopiesOfWhatIsApart) {
+  CheckpointWriter writer(store());
+  const JobAtStep job(5);
+  Snapshot snapshot = snapshot_of(job.content());
+  snapshot.is_apart = true;
+  std::promise<void> may_copy;
+  const std::shared_future<void> waits = may_copy.get_future().share();
+  snapshot.parameters.front().copy = [copy = snapshot.parameters.front().copy,
+                                      waits](std::span<std::byte> out) {
+    waits.wait();
+    copy(out);
+  };
+  writer.begin(std::move(snapshot));
+  writer.wait_snapshot();  // would never return if it waited for the copies
+  may_copy.set_value();
+  EXPECT_TRUE(writer.close().at(0).written.has_value());
+  EXPECT_EQ(saved_value(5), 5.0f);
 }
 
 TEST_F(CheckpointWriterTest, WaitsForNothingWithoutASave) {

@@ -11,7 +11,10 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace parhelion::train {
 namespace {
@@ -101,6 +104,44 @@ TEST_F(ExecutorTensorsTest, ACopyStaysWhenTheBuffersChange) {
       copied.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   EXPECT_EQ(copied, before);
   EXPECT_EQ(content.parameters.front().kind, ir::Kind::bf16);
+}
+
+/// Copies of every buffer of an executor.
+class HostCopies final : public exec::KeptBuffers {
+ public:
+  void add(const std::string& name, std::span<const std::byte> bytes) {
+    copies_[name].assign(bytes.begin(), bytes.end());
+  }
+  void copy_out(std::string_view name, std::span<std::byte> out) override {
+    std::ranges::copy(copies_.at(std::string(name)), out.begin());
+  }
+
+ private:
+  std::map<std::string, std::vector<std::byte>> copies_;
+};
+
+TEST_F(ExecutorTensorsTest, TakesWhatTheDeviceKeptAndNotWhatRunsHaveMadeOfIt) {
+  fill(1);
+  const std::string before = bytes();
+  const auto kept = std::make_shared<HostCopies>();
+  for (const auto* buffers : {&parameters_, &states_})
+    for (const ir::Buffer& buffer : *buffers)
+      kept->add(buffer.name, executor_->download(buffer.name));
+  fill(2);
+  Snapshot late = snapshot();
+  late.parameters = buffer_snapshots(*executor_, parameters_, kept);
+  late.optimizer = buffer_snapshots(*executor_, states_, kept);
+  std::shared_ptr<std::byte> block;
+  const CheckpointContent content = take(late, block);
+  std::string copied;
+  for (const auto* tensors : {&content.parameters, &content.optimizer})
+    for (const state::TensorView& tensor : *tensors)
+      copied.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  EXPECT_EQ(copied, before);
+}
+
+TEST_F(ExecutorTensorsTest, KeepsNothingWhereTheDeviceHasNoRoom) {
+  EXPECT_EQ(keep_buffers(*executor_, parameters_, states_), nullptr);
 }
 
 TEST_F(ExecutorTensorsTest, RefusesTensorsOfAnotherJobBeforeItChangesAny) {
