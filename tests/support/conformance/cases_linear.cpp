@@ -115,8 +115,8 @@ Cases gate_up_cases() {
 
 Cases cross_entropy_cases() {
   Cases result;
-  for (const LinearSize& size :
-       std::vector<LinearSize>{{1, 1, 8}, {5, 50, 33}, {20, 4100, 16}, {300, 40, 8}}) {
+  for (const LinearSize& size : std::vector<LinearSize>{
+           {1, 1, 8}, {5, 50, 33}, {20, 4100, 16}, {300, 40, 8}, {2, 90004, 8}}) {
     for (const auto& [hidden, weight] : {std::pair{kF32, kF32}, {kBf16, kBf16}, {kF32, kBf16}}) {
       result.push_back(linear_cross_entropy_case(size, hidden, weight));
       const Case forward = result.back();
@@ -128,7 +128,7 @@ Cases cross_entropy_cases() {
     }
   }
   for (const auto& [rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {1, 1}, {3, 7}, {5, 4097}, {2, 9000}, {0, 5}}) {
+           {1, 1}, {3, 7}, {5, 4097}, {2, 9000}, {2, 90001}, {2, 170000}, {0, 5}}) {
     const Wide logits = normals(kF32, {rows, columns}, 1, 3);
     result.push_back({.name = "log_probability " + in_words(logits),
                       .op = ir::LogProbability{},

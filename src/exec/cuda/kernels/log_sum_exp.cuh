@@ -43,32 +43,50 @@ __device__ __forceinline__ float4 load_columns(const float* row, std::int64_t co
   return x;
 }
 
-/// The state of one unit, in every lane of the warp that calls it.
-template <bool is_aligned>
-__device__ __forceinline__ UnitState unit_state(const float* row, std::int64_t unit,
-                                                std::int64_t columns, int lane) {
+/// A lane's numbers of one unit.
+struct UnitPacks {
   float4 x[kUnitPacks];
+};
+
+template <bool is_aligned>
+__device__ __forceinline__ UnitPacks load_unit(const float* row, std::int64_t unit,
+                                               std::int64_t columns, int lane) {
+  UnitPacks packs;
+#pragma unroll
+  for (int i = 0; i < kUnitPacks; ++i)
+    packs.x[i] = load_columns<is_aligned>(row, unit_column(unit, i, lane), columns);
+  return packs;
+}
+
+/// The state of one unit, in every lane of the warp that calls it.
+__device__ __forceinline__ UnitState unit_state(const UnitPacks& packs) {
   float max = kLowest;
 #pragma unroll
-  for (int i = 0; i < kUnitPacks; ++i)
-    x[i] = load_columns<is_aligned>(row, unit_column(unit, i, lane), columns);
-#pragma unroll
-  for (int i = 0; i < kUnitPacks; ++i)
-    max = fmaxf(max, fmaxf(fmaxf(x[i].x, x[i].y), fmaxf(x[i].z, x[i].w)));
+  for (int i = 0; i < kUnitPacks; ++i) {
+    const float4& x = packs.x[i];
+    max = fmaxf(max, fmaxf(fmaxf(x.x, x.y), fmaxf(x.z, x.w)));
+  }
   max = warp_max(max);
   const bool is_empty = max == kLowest;  // or all numbers are NaN
   const float shift = is_empty ? 0.0f : max;
   float4 sums = make_float4(0, 0, 0, 0);
 #pragma unroll
   for (int i = 0; i < kUnitPacks; ++i) {
-    sums.x += __expf(x[i].x - shift);
-    sums.y += __expf(x[i].y - shift);
-    sums.z += __expf(x[i].z - shift);
-    sums.w += __expf(x[i].w - shift);
+    const float4& x = packs.x[i];
+    sums.x += __expf(x.x - shift);
+    sums.y += __expf(x.y - shift);
+    sums.z += __expf(x.z - shift);
+    sums.w += __expf(x.w - shift);
   }
   const float sum = warp_sum((sums.x + sums.z) + (sums.y + sums.w));
   if (is_empty && sum == 0.0f) return {kLowest, 0.0f};
   return {shift, sum};
+}
+
+template <bool is_aligned>
+__device__ __forceinline__ UnitState unit_state(const float* row, std::int64_t unit,
+                                                std::int64_t columns, int lane) {
+  return unit_state(load_unit<is_aligned>(row, unit, columns, lane));
 }
 
 /// The largest number of a row's units, in every lane of the warp; `state_of(unit)` is a unit's
