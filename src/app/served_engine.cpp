@@ -54,6 +54,18 @@ ServedModel describe_model(const ServingChoice& choice, const contract::Contract
   return served;
 }
 
+/// What /v1/core tells of how a model is run that no core file was made of.
+Json run_facts(const ServingChoice& choice, const contract::Contract& contract, ir::Kind kind,
+               const exec::Executor& executor) {
+  return Json::Object{{"device", executor.describe()},
+                      {"numerics", choice.executor.numerics},
+                      {"dtype", kind == ir::Kind::f32 ? "f32" : "bf16"},
+                      {"instances", std::ssize(contract.catalogue)},
+                      {"edited_instances", std::ssize(contract.edited_catalogue)},
+                      {"digest", nullptr},
+                      {"signature", "none"}};
+}
+
 std::int64_t pages_for(std::int64_t tokens) {
   return (tokens + prepare::kPageTokens - 1) / prepare::kPageTokens;
 }
@@ -84,6 +96,7 @@ ServedEngine start_engine(const ServingChoice& choice,
                     .model = std::move(served),
                     .cache_tokens = pages_for(cache) * prepare::kPageTokens};
   made.model.fingerprint = fingerprint_of(contract, opened, *made.executor, kind);
+  made.model.facts = run_facts(choice, contract, kind, *made.executor);
   const serve::EngineSettings settings{
       .pages = pages_for(cache) + 1,
       .queue_sequences = choice.queue,

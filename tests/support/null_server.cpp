@@ -140,6 +140,7 @@ bool NullServer::step(Sequence& sequence) {
           .sequence = sequence.number, .token = {request.prompt[i], -1.0f}, .in_prompt = true});
     if (request.max_tokens == 0) return finish(sequence, FinishReason::length);
   }
+  if (model_.fails && model_.fails(request)) return finish(sequence, FinishReason::numeric_failure);
   const std::int32_t id = draw(sequence);
   if (id < 0) return finish(sequence, FinishReason::no_allowed_token);
   ++sequence.drawn;

@@ -22,6 +22,8 @@ struct NullModel {
   /// of the seed, among all ids but the stop ids.
   std::function<std::int32_t(const serve::Request&, std::int64_t sequence, std::int64_t index)>
       draw = {};
+  /// Whether a request ends with numeric_failure at its first draw; absent: none does.
+  std::function<bool(const serve::Request&)> fails = {};
   std::chrono::microseconds step{0};  ///< least time of a step
 };
 

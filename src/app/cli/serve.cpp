@@ -1,7 +1,9 @@
 #include "app/cli/command.h"
 #include "app/cli/effective_options.h"
+#include "app/cli/stage_limit.h"
 #include "app/http/api.h"
 #include "app/http/http_server.h"
+#include "app/http/loading_gate.h"
 #include "app/model_files.h"
 #include "app/served_engine.h"
 #include "base/error.h"
@@ -15,7 +17,9 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <future>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace parhelion::app {
@@ -36,6 +40,7 @@ struct ServeOptions {
   bool quiet = false;
   std::string version;
   double drain_seconds = 60;
+  double request_seconds = 0;
 };
 
 /// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
@@ -76,9 +81,23 @@ ApiOptions api_options(const ServeOptions& options) {
   if (!options.keys.empty()) api.keys = Keys(read_file(options.keys, 1 << 20));
   api.cors_origins = options.cors_origins;
   api.version = options.version;
+  api.request_seconds = options.request_seconds;
   if (!options.quiet) api.log = write_line;
   return api;
 }
+
+/// Everything of a server. What is below goes first.
+struct ServingParts {
+  std::optional<ServedEngine> engine;
+  std::unique_ptr<Api> api;
+  std::unique_ptr<LoadingGate> gate;
+  std::unique_ptr<HttpServer> server;
+};
+
+constexpr std::chrono::seconds kGrace{2};         // for the last bytes of what was cancelled
+constexpr std::chrono::seconds kLoadLimit{60};    // until a load can be left
+constexpr std::chrono::seconds kCloseLimit{10};   // of connections
+constexpr std::chrono::seconds kEngineLimit{30};  // of its last step and its memory
 
 /// Lets what runs end, within `limit` or until another signal; then ends it.
 void drain(Api& api, HttpServer& server, const StopSignals& signals, double limit) {
@@ -91,33 +110,68 @@ void drain(Api& api, HttpServer& server, const StopSignals& signals, double limi
   }
   if (api.running() > 0) log(LogLevel::warning, "ending {} answers", api.running());
   api.cancel_all();
-  const auto grace = Clock::now() + std::chrono::seconds(2);
+  const auto grace = Clock::now() + kGrace;
   while (server.connections() > 0 && Clock::now() < grace)
     signals.comes_within(std::chrono::milliseconds(20));
+}
+
+/// Loads the model while the gate answers. False: a signal came before it was done.
+bool load(ServingParts& parts, const ServeOptions& options, const StopSignals& signals,
+          const std::function<void(std::string_view)>& on_failure) {
+  auto loading =
+      std::async(std::launch::async, [&] { return start_engine(options.serving, on_failure); });
+  while (loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (!signals.comes_within(std::chrono::milliseconds(5))) continue;
+    parts.gate->give_up();
+    parts.server->drain();
+    const StageLimit stage("leave the load", kLoadLimit);
+    loading.wait();
+    return false;
+  }
+  parts.engine.emplace(loading.get());
+  return true;
+}
+
+/// Takes all apart; a part that cannot be ends the process with kOverrunExit.
+void stop(ServingParts& parts) {
+  std::optional<StageLimit> stage;
+  stage.emplace("close connections", kCloseLimit);
+  parts.server.reset();
+  stage.emplace("stop the engine", kEngineLimit);
+  parts.api.reset();
+  parts.engine.reset();
 }
 
 void run_serve(ServeOptions& options, const std::string& effective) {
   const auto begin = Clock::now();
   const StopSignals signals;
-  const ApiOptions api_settings = api_options(options);
+  ApiOptions api_settings = api_options(options);
+  ServingParts parts;
+  parts.gate = std::make_unique<LoadingGate>(options.version);
+  parts.server = std::make_unique<HttpServer>(options.http, *parts.gate);
+  print(fmt::format("{}listening at {}:{}, loading {}\n", effective, options.http.host,
+                    parts.server->port(), options.serving.model.string()));
   std::atomic<bool> has_failed = false;
-  ServedEngine served = start_engine(options.serving, [&](std::string_view why) {
+  const auto on_failure = [&has_failed](std::string_view why) {
     log(LogLevel::error, "the engine has ended: {}", why);
     has_failed = true;
     ::kill(::getpid(), SIGTERM);
-  });
-  served.model.aliases = options.aliases;
-  const std::string id = served.model.id;
-  const std::int64_t context = served.model.context_tokens;
-  Api api(std::move(served.model), *served.engine, api_settings);
-  HttpServer server(options.http, api);
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  print(fmt::format(
-      "{}serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
-      "ready after {:.2f} s\n",
-      effective, id, options.http.host, server.port(), context, served.cache_tokens, seconds));
-  signals.wait();
-  drain(api, server, signals, has_failed ? 0 : options.drain_seconds);
+  };
+  if (load(parts, options, signals, on_failure)) {
+    parts.engine->model.aliases = options.aliases;
+    const ServedModel& model = parts.engine->model;
+    parts.api = std::make_unique<Api>(model, *parts.engine->engine, std::move(api_settings));
+    parts.gate->open(*parts.api);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    print(
+        fmt::format("serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
+                    "ready after {:.2f} s\n",
+                    model.id, options.http.host, parts.server->port(), model.context_tokens,
+                    parts.engine->cache_tokens, seconds));
+    signals.wait();
+    drain(*parts.api, *parts.server, signals, has_failed ? 0 : options.drain_seconds);
+  }
+  stop(parts);
   ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
 }
 
@@ -173,6 +227,11 @@ void add_http_options(CLI::App& command, ServeOptions& options) {
   command.add_option("--alias", options.aliases, "another name of the model");
   command.add_option("--cors-origin", options.cors_origins,
                      "origin whose pages may ask, such as https://chat.example; * = any");
+  command
+      .add_option("--request-timeout", options.request_seconds,
+                  "seconds an answer may take, from its request to its end; 0 = any")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
   command
       .add_option("--drain-timeout", options.drain_seconds,
                   "seconds that answers have to end after SIGTERM")

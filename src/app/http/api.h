@@ -19,7 +19,9 @@ struct ApiOptions {
   Keys keys = {};                              ///< empty: everybody may ask
   std::vector<std::string> cors_origins = {};  ///< pages of these may ask; `*` is any
   std::int64_t body_bytes = 8 << 20;           ///< longest body
+  double request_seconds = 0;                  ///< of an answer, and the most it may ask; 0: any
   double stalled_seconds = 30;                 ///< not ready if the engine is silent for longer
+  std::int64_t most_numeric_failures = 3;      ///< not ready after so many answers in a row
   std::int64_t joins_from =
       64;  ///< tokens that wait for a slow reader, from which on text is joined
   std::string version = {};

@@ -31,6 +31,7 @@ struct ApiState {
   Metrics metrics = {};
   ActiveTickets tickets;
   std::atomic<bool> is_draining = false;
+  std::atomic<std::int64_t> numeric_failures_in_a_row = 0;  ///< answers
   ApiClock::time_point begin = ApiClock::now();
 };
 
@@ -59,6 +60,7 @@ const Route* find_route(std::string_view method, std::string_view path, bool& kn
 HandlerReply list_models(ApiCall& call);
 HandlerReply show_model(ApiCall& call);
 HandlerReply show_page(ApiCall& call);
+HandlerReply show_core(ApiCall& call);
 HandlerReply show_version(ApiCall& call);
 HandlerReply show_metrics(ApiCall& call);
 HandlerReply health_live(ApiCall& call);
@@ -81,6 +83,9 @@ HandlerReply json_reply(const Json& body, int status = 200);
 void check_model(ApiCall& call, Fields& fields);
 /// Counts or refuses the fields that nobody asked for.
 void check_unknown(ApiCall& call, const Fields& fields);
+
+/// What all requests say of their answers: `timeout`, within the server's.
+AnswerOptions read_answer_options(ApiCall& call, Fields& fields);
 
 /// Answers by generating. Errors: as Generation.
 HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<AnswerFormat> format,

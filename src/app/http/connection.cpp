@@ -230,10 +230,11 @@ asio::awaitable<void> Connection::follow(Turn& turn, ReplySource& source) {
     co_await send_new(turn, pull, source);
     if (pull == Pull::complete || turn.has_failed) break;
     if (has_rung_) continue;
-    const bool has_news = co_await wait_for_news();
+    const bool has_news = co_await wait_for_news(source);
     if (is_over()) break;
     if (has_news || !source.streams()) continue;
-    turn.reply.body = source.keep_alive();
+    turn.reply.body.clear();
+    source.keep_alive(turn.reply);
     co_await send_new(turn, Pull::waiting, source);
   }
   const bool was_read = pull == Pull::complete && !turn.has_failed;
@@ -265,12 +266,15 @@ asio::awaitable<void> Connection::send_new(Turn& turn, Pull pull, const ReplySou
   co_await send(turn, std::move(bytes));
 }
 
-/// Waits until the bell rings or somebody leaves; false: nothing came for a while.
-asio::awaitable<bool> Connection::wait_for_news() {
+/// Waits until the bell rings, somebody leaves or the source's time is over; false: nothing came
+/// for a while.
+asio::awaitable<bool> Connection::wait_for_news(const ReplySource& source) {
   if (has_rung_ || is_over()) co_return true;
-  news_.expires_after(shared_.limits.keep_alive);
+  const auto silence = std::chrono::steady_clock::now() + shared_.limits.keep_alive;
+  const bool ends_first = source.deadline() <= silence;
+  news_.expires_at(std::min(silence, source.deadline()));
   const auto [code] = co_await news_.async_wait(kAwait);
-  co_return code == asio::error::operation_aborted;
+  co_return ends_first || code == asio::error::operation_aborted;
 }
 
 asio::awaitable<void> Connection::wait_for_release(ReplySource& source) {

@@ -50,7 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<bool> answer(Turn& turn);
   boost::asio::awaitable<void> follow(Turn& turn, ReplySource& source);
   boost::asio::awaitable<void> send_new(Turn& turn, Pull pull, const ReplySource& source);
-  boost::asio::awaitable<bool> wait_for_news();
+  boost::asio::awaitable<bool> wait_for_news(const ReplySource& source);
   boost::asio::awaitable<void> wait_for_release(ReplySource& source);
   boost::asio::awaitable<void> watch(std::int64_t turn);
   boost::asio::awaitable<void> refuse(Turn& turn, HttpReply reply);

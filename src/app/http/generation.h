@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -36,11 +37,17 @@ struct PlannedPrompt {
   ChoiceEcho echo = {};
 };
 
+/// What a request says of its answer as a whole.
+struct AnswerOptions {
+  std::optional<std::chrono::duration<double>> time = {};  ///< after which it is given up
+};
+
 /// What to generate for one answer: prompts of equally many sequences. Choice i of prompt p is
 /// number p * sequences + i.
 struct GenerationPlan {
   std::vector<PlannedPrompt> prompts = {};
   ChoiceOptions choices = {};
+  AnswerOptions answer = {};
   std::int64_t joins_from = 64;  ///< tokens that wait, from which on text is joined
 };
 

@@ -9,6 +9,11 @@ double seconds_since(ApiClock::time_point begin) {
   return std::chrono::duration<double>(ApiClock::now() - begin).count();
 }
 
+ApiClock::time_point deadline_of(const GenerationPlan& plan) {
+  if (!plan.answer.time) return ApiClock::time_point::max();
+  return ApiClock::now() + std::chrono::duration_cast<ApiClock::duration>(*plan.answer.time);
+}
+
 bool is_failure(const Delta& delta) {
   return delta.kind == DeltaKind::finish && delta.end >= ChoiceEnd::cancelled;
 }
@@ -56,16 +61,18 @@ class GenerationSource : public ReplySource {
         id_(call.request.id),
         format_(std::move(format)),
         streams_(streams),
+        deadline_(deadline_of(plan)),
         generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {}
 
   Pull pull(HttpReply& reply) override {
     deltas_.clear();
     generation_.read(deltas_);
     if (generation_.error() != nullptr) return pull_refused(reply);
-    if (streams_ && !has_begun_) begin(reply);
     observe_tokens();
     for (const Delta& delta : deltas_) {
+      if (delta.kind == DeltaKind::finish) note_numbers(delta.end);
       if (is_failure(delta)) return fail(failure_of(delta.end, id_), reply);
+      begin(reply);
       if (delta.kind == DeltaKind::finish) end_ = end_name(delta.end);
       if (streams_) {
         format_->write(delta, reply.body);
@@ -75,22 +82,31 @@ class GenerationSource : public ReplySource {
     }
     if (generation_.has_overflowed())
       return fail({408, "client_slow", "the answer was not read in time", {}}, reply);
-    return generation_.is_complete() ? finish(reply) : Pull::waiting;
+    if (generation_.is_complete()) return finish(reply);
+    if (ApiClock::now() < deadline_) return Pull::waiting;
+    count_cancelled("timeout");
+    return fail({408, "request_timeout", "the request's time is over", {}}, reply);
   }
 
   bool streams() const override { return streams_; }
-  std::string_view keep_alive() const override { return format_->keep_alive(); }
+  ApiClock::time_point deadline() const override { return deadline_; }
+  void keep_alive(HttpReply& reply) override {
+    begin(reply);
+    reply.body += format_->keep_alive();
+  }
 
   void cancel(std::string_view reason) override {
     generation_.cancel();
-    state_.metrics.cancelled.add(fmt::format("reason=\"{}\"", reason));
+    count_cancelled(reason);
     count("cancelled");
   }
 
   bool is_released() override { return generation_.is_released(); }
 
  private:
+  /// A stream begins with its first delta, so that what fails before has a status of its own.
   void begin(HttpReply& reply) {
+    if (!streams_ || has_begun_) return;
     has_begun_ = true;
     reply.content_type = "text/event-stream; charset=utf-8";
     reply.fields.emplace_back("cache-control", "no-cache");
@@ -126,6 +142,19 @@ class GenerationSource : public ReplySource {
       std::ranges::move(whole.fields, std::back_inserter(reply.fields));
     }
     return Pull::complete;
+  }
+
+  /// Readiness ends where answer after answer has numbers that are not finite.
+  void note_numbers(ChoiceEnd end) {
+    if (end == ChoiceEnd::numeric_failure) {
+      ++state_.numeric_failures_in_a_row;
+    } else if (end < ChoiceEnd::cancelled) {
+      state_.numeric_failures_in_a_row = 0;
+    }
+  }
+
+  void count_cancelled(std::string_view reason) {
+    state_.metrics.cancelled.add(fmt::format("reason=\"{}\"", reason));
   }
 
   void observe_tokens() {
@@ -186,6 +215,7 @@ class GenerationSource : public ReplySource {
   std::unique_ptr<AnswerFormat> format_;
   bool streams_;
   ApiClock::time_point begin_ = ApiClock::now();
+  ApiClock::time_point deadline_;
   Generation generation_;
   AnswerReducer reducer_;
   std::vector<Delta> deltas_;

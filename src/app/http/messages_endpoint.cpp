@@ -175,6 +175,7 @@ HandlerReply messages(ApiCall& call) {
   read_sampling(fields, model, request);
   if (request.sequences != 1) refuse_value("n", "n: a message has one answer");
   GenerationPlan plan;
+  plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop_sequences");
   const bool streams = fields.boolean("stream", false);
   accept_anthropic_extras(fields);

@@ -15,6 +15,7 @@ Json model_entry(const ServedModel& model, const std::string& id) {
 
 bool is_ready(const ApiState& state) {
   return !state.is_draining &&
+         state.numeric_failures_in_a_row < state.options.most_numeric_failures &&
          state.server.seconds_since_progress() < state.options.stalled_seconds;
 }
 
@@ -130,9 +131,11 @@ HandlerReply health(ApiCall& call) {
   const bool ready = is_ready(state);
   const serve::ServerCounts counts = state.server.counts();
   const double uptime = std::chrono::duration<double>(ApiClock::now() - state.begin).count();
+  const Json* signature = state.model.facts.find("signature");
   return json_reply(Json::Object{{"status", ready ? "ready" : "not ready"},
                                  {"phase", state.is_draining ? "drain" : "serve"},
                                  {"model", state.model.id},
+                                 {"signature", signature == nullptr ? Json() : *signature},
                                  {"uptime_seconds", uptime},
                                  {"seconds_since_progress", state.server.seconds_since_progress()},
                                  {"running", counts.running},

@@ -111,6 +111,7 @@ HandlerReply chat_completions(ApiCall& call) {
   refuse_chat_extras(fields);
   const bool logs = read_chat_logs(fields, request);
   GenerationPlan plan;
+  plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop");
   plan.choices.logs = logs;
   const bool streams = fields.boolean("stream", false);
@@ -142,6 +143,7 @@ HandlerReply completions(ApiCall& call) {
   serve::Request request;
   read_sampling(fields, model, request);
   GenerationPlan plan;
+  plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop");
   const auto logs = fields.integer("logprobs", 0, serve::kMostTopTokens);
   const bool streams = fields.boolean("stream", false);

@@ -2,6 +2,7 @@
 
 #include "app/http/message.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -28,8 +29,12 @@ class ReplySource {
   virtual Pull pull(HttpReply& reply) = 0;
   /// Whether parts are sent as they come; else the reply is sent when it is complete.
   virtual bool streams() const = 0;
-  /// What keeps a silent stream alive.
-  virtual std::string_view keep_alive() const = 0;
+  /// Appends what keeps a silent stream alive.
+  virtual void keep_alive(HttpReply& reply) = 0;
+  /// It is pulled then even if nothing has come.
+  virtual std::chrono::steady_clock::time_point deadline() const {
+    return std::chrono::steady_clock::time_point::max();
+  }
   /// Nobody reads any more, for the reason given.
   virtual void cancel(std::string_view reason) = 0;
   /// Whether the source may be destroyed: nobody else holds on to it. Where it is not complete, it

@@ -147,6 +147,7 @@ HandlerReply responses(ApiCall& call) {
   read_sampling(fields, model, request);
   if (request.sequences != 1) refuse_value("n", "n: a response has one answer");
   GenerationPlan plan;
+  plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop");
   const bool streams = fields.boolean("stream", false);
   const auto max_tokens = fields.integer("max_output_tokens", 1, INT32_MAX);

@@ -8,6 +8,7 @@ namespace {
 constexpr std::array kRoutes = {
     Route{"GET", "/v1/models", "models", list_models},
     Route{"GET", "/v1/models/", "models", show_model},
+    Route{"GET", "/v1/core", "core", show_core},
     Route{"POST", "/v1/chat/completions", "chat", chat_completions},
     Route{"POST", "/v1/completions", "completions", completions},
     Route{"POST", "/v1/responses", "responses", responses},

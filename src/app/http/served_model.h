@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/json.h"
 #include "contract/policy.h"
 #include "text/chat_template.h"
 #include "text/reply/reply_format.h"
@@ -26,6 +27,8 @@ struct ServedModel {
   contract::SamplingPolicy sampling = {};
   std::vector<std::int32_t> stop_ids = {};  ///< that end an answer
   std::int64_t most_sequences = 128;        ///< of one request
+  /// What else /v1/core tells: device, numerics, digest, signature; /health tells the last.
+  Json facts = Json::Object{};
 };
 
 }  // namespace parhelion::app

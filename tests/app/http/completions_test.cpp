@@ -140,7 +140,7 @@ TEST_F(CompletionsTest, JoinsWhatASlowReaderMissed) {
   RawClient client(server_->port());
   client.send(post_text("/v1/chat/completions",
                         std::string("{") + kChat + R"(,"stream":true,"max_tokens":400})"));
-  client.read_through("assistant");
+  EXPECT_TRUE(eventually([&] { return engine_->counts().running == 1; }));
   engine_->resume();
   const Received rest{.status = 200, .head = {}, .body = client.read_through("[DONE]\n\n")};
   std::size_t length = 0;

@@ -64,6 +64,32 @@ TEST_F(EndpointsTest, TellsWhetherItIsReady) {
   EXPECT_EQ(post("/v1/completions", R"({"prompt":"x"})").code(), "draining");
 }
 
+TEST_F(EndpointsTest, TellsWhatIsServed) {
+  served_.facts = Json::Object{{"device", "cpu"}, {"signature", "unsigned"}};
+  start();
+  const Json core = get("/v1/core").json();
+  EXPECT_EQ(*core.find("fingerprint"), Json("fp_test"));
+  EXPECT_EQ(*core.find("context_tokens"), Json(512));
+  EXPECT_EQ(*core.find("device"), Json("cpu"));
+  EXPECT_EQ(*get("/health").json().find("signature"), Json("unsigned"));
+}
+
+TEST_F(EndpointsTest, IsNotReadyAfterFailuresInARow) {
+  options_.most_numeric_failures = 2;
+  const auto fails = std::make_shared<std::atomic<bool>>(true);
+  model_.fails = [fails](const serve::Request&) { return fails->load(); };
+  say("abc");
+  start();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(get("/health/ready").status, 200);
+    EXPECT_EQ(post("/v1/completions", R"({"prompt":"x"})").code(), "numeric_failure");
+  }
+  EXPECT_EQ(get("/health/ready").status, 503);
+  *fails = false;
+  EXPECT_EQ(post("/v1/completions", R"({"prompt":"x"})").status, 200);
+  EXPECT_EQ(get("/health/ready").status, 200);
+}
+
 TEST_F(EndpointsTest, CountsWhatItDoes) {
   say("abc");
   start();

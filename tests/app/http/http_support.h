@@ -189,7 +189,7 @@ class HttpTest : public testing::Test {
   /// Starts with what was set.
   void start() {
     model_.vocabulary = 320;
-    model_.context_tokens = 512;
+    model_.context_tokens = served_.context_tokens;
     model_.stop_ids = {2};
     if (!model_.draw)
       model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {

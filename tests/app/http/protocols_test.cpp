@@ -202,8 +202,9 @@ TEST_F(ResponsesTest, RefusesWhatItLacksByName) {
 }
 
 TEST_F(ResponsesTest, EndsWithAFailureWhereTheServerStops) {
+  model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return 70; };
+  model_.step = std::chrono::milliseconds(20);
   start();
-  engine_->pause();
   RawClient client(server_->port());
   client.send(post_text("/v1/responses", R"({"input":"x","stream":true})"));
   client.read_through("in_progress");

@@ -269,8 +269,9 @@ TEST_F(TransportTest, FinishesAnswersWhileItDrains) {
 }
 
 TEST_F(TransportTest, EndsStreamsWithAnErrorWhenAllIsCancelled) {
+  model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return 70; };
+  model_.step = std::chrono::milliseconds(20);
   start();
-  engine_->pause();
   RawClient client(server_->port());
   client.send(post_text("/v1/chat/completions",
                         R"({"messages":[{"role":"user","content":"x"}],"stream":true})"));
