@@ -35,10 +35,25 @@ std::int64_t most_rows_of(const Stepper& stepper) {
 
 }  // namespace
 
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::load:
+      return "load";
+    case Phase::warm:
+      return "warm";
+    case Phase::serve:
+      return "serve";
+    case Phase::drain:
+      return "drain";
+    case Phase::stopped:
+      return "stopped";
+  }
+  fail(ErrorKind::bug, "phase {}: has no name", static_cast<int>(phase));
+}
+
 Engine::Engine(contract::Contract contract, exec::Executor& executor,
                const EngineSettings& settings)
-    : executor_(executor),
-      contract_(std::move(contract)),
+    : contract_(std::move(contract)),
       settings_(settings),
       stepper_(contract_, executor, settings.weights, pages_of(contract_, settings.pages)),
       most_rows_(most_rows_of(stepper_)),
@@ -83,6 +98,8 @@ std::vector<std::unique_ptr<Sequence>> Engine::sequences_of(Request request, Tic
 }
 
 void Engine::add(std::vector<std::unique_ptr<Sequence>> sequences) {
+  ensure(phase_ <= Phase::serve, ErrorKind::peer, "engine: is in phase {}, takes no more requests",
+         name(phase_));
   for (auto& sequence : sequences) queue_.add(std::move(sequence));
 }
 
@@ -92,6 +109,11 @@ void Engine::cancel(Ticket ticket) {
   };
   std::ranges::for_each(queue_.all(), mark);
   std::ranges::for_each(running_, mark);
+}
+
+void Engine::drain() {
+  ensure(phase_ <= Phase::drain, ErrorKind::peer, "engine: has stopped");
+  phase_ = Phase::drain;
 }
 
 void Engine::make_rows() {
@@ -151,6 +173,7 @@ void Engine::copy_pages() {
 }
 
 void Engine::start_step() {
+  if (phase_ == Phase::load) phase_ = Phase::serve;
   const auto begin = Clock::now();
   copy_pages();
   stepper_.start();
@@ -176,8 +199,7 @@ std::span<const LogitAnswer> Engine::wait_for_step() {
   const std::span<const LogitAnswer> answers = stepper_.finish();
   const auto ended = Clock::now();
   device_time_ += ended - begin;
-  StepBudget& times = stepper_.last_kind() == StepKind::edited ? edited_budget_ : plain_budget_;
-  times.learn(stepper_.last_instance(), ended - step_began_);
+  budget_of(stepper_.last_kind()).learn(stepper_.last_instance(), ended - step_began_);
   return answers;
 }
 

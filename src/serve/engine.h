@@ -11,9 +11,20 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace parhelion::serve {
+
+/// What an engine does in its life, in this order.
+enum class Phase : std::uint8_t {
+  load,     ///< its instances are planned; parameters are uploaded
+  warm,     ///< runs every instance
+  serve,    ///< frozen: no step allocates, plans or compiles
+  drain,    ///< takes no more requests, ends those it has
+  stopped,  ///< every sequence has ended
+};
+std::string_view name(Phase phase);
 
 /// How pages are kept for a sequence that is admitted.
 enum class Reserve : std::uint8_t {
@@ -56,15 +67,27 @@ class Engine {
   std::vector<std::unique_ptr<Sequence>> sequences_of(Request request, Ticket ticket,
                                                       Sink& sink) const;
 
-  /// Queues them.
+  /// Runs the instances once with all their rows, with one and with none, the smallest first until
+  /// `limit` has passed, and measures how long each takes. No page keeps a trace of it. Then the
+  /// engine serves. Returns how many instances had no turn. Call it before the first step, or
+  /// never.
+  ///
+  /// Errors: bug if a step was run; as exec::Plan::start.
+  std::int64_t warm_up(std::chrono::duration<double> limit);
+
+  /// Queues them. Errors: peer if the engine drains or has stopped.
   void add(std::vector<std::unique_ptr<Sequence>> sequences);
 
   void cancel(Ticket ticket);
 
-  /// Admits who has room and runs one step. False: there was nothing to do.
+  /// Admits who has room and runs one step. False: there was nothing to do. The first one freezes
+  /// the engine: from then on no step allocates memory, but for what ports and sinks do.
   bool step();
 
-  /// Ends every sequence.
+  /// Takes no more requests; steps go on.
+  void drain();
+
+  /// Ends every sequence, and the engine.
   void end_all(FinishReason reason);
 
   /// Drops cached prefixes that no sequence uses.
@@ -74,12 +97,17 @@ class Engine {
   void audit() const;
 
   ServerCounts counts() const;
+  Phase phase() const { return phase_; }
   std::int64_t waiting_count() const { return std::ssize(queue_.all()); }
   const contract::Contract& contract() const { return contract_; }
   const Stepper& stepper() const { return stepper_; }
   const EngineSettings& settings() const { return settings_; }
 
  private:
+  void warm_instance(StepKind kind, std::size_t instance);
+  StepBudget& budget_of(StepKind kind) {
+    return kind == StepKind::edited ? edited_budget_ : plain_budget_;
+  }
   void drop_cancelled();
   void admit();
   bool admit_one(WaitingQueue::Clock::time_point now);
@@ -104,7 +132,7 @@ class Engine {
   void give_up(Sequence& sequence);
   void remove_ended();
 
-  exec::Executor& executor_;
+  Phase phase_ = Phase::load;
   contract::Contract contract_;
   EngineSettings settings_;
   Stepper stepper_;

@@ -141,16 +141,16 @@ bool Engine::plan_step() {
       return !sequence->has_ended && sequence->edits != nullptr;
     };
     step_kind_ = std::ranges::any_of(running_, is_edited) ? StepKind::edited : StepKind::plain;
-    const StepBudget& times = step_kind_ == StepKind::edited ? edited_budget_ : plain_budget_;
     const auto decoding = std::ranges::count_if(
         running_, [](const auto& sequence) { return sequence->pending() == 1; });
-    std::int64_t budget = times.tokens(decoding);
+    std::int64_t budget = budget_of(step_kind_).tokens(decoding);
     if (settings_.step_tokens > 0) budget = std::min(budget, settings_.step_tokens);
     plan_parts(running_, stepper_.instances(step_kind_), budget, parts_);
     if (parts_.empty()) return false;
     if (grow_parts()) return true;
+    const bool was_flying = !flying_parts_.empty();
     land();  // only what no step has under way can give way
-    give_way();
+    if (!was_flying) give_way();
   }
 }
 

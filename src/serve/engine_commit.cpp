@@ -112,6 +112,7 @@ void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_i
 }
 
 void Engine::end_all(FinishReason reason) {
+  phase_ = Phase::stopped;
   for (const auto& sequence : queue_.all()) sequence->is_cancelled = true;
   while (const auto sequence = queue_.take_cancelled()) finish(*sequence, reason);
   for (const auto& sequence : running_)

@@ -27,6 +27,7 @@ Ticket EngineThread::submit(Request request, Sink& sink) {
   auto sequences = engine_->sequences_of(std::move(request), ticket, sink);
   const std::lock_guard lock(mutex_);
   ensure(!has_failed_, ErrorKind::device, "engine: has failed and takes no more requests");
+  ensure(!is_draining_, ErrorKind::peer, "engine: drains and takes no more requests");
   const std::int64_t most = engine_->settings().queue_sequences;
   ensure(queued_ + std::ssize(sequences) <= most, ErrorKind::exhausted,
          "queue: {} sequences wait, no more than {} may", queued_, most);
@@ -40,6 +41,11 @@ void EngineThread::cancel(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   cancelled_.push_back(ticket);
   wake_.notify_one();
+}
+
+void EngineThread::drain() {
+  const std::lock_guard lock(mutex_);
+  is_draining_ = true;
 }
 
 ServerCounts EngineThread::counts() const {
@@ -69,16 +75,19 @@ void EngineThread::mark_progress() { progress_ = Clock::now().time_since_epoch()
 /// Takes what other threads ask for.
 void EngineThread::take_commands() {
   Visit* visit = nullptr;
+  bool is_draining = false;
   {
     const std::lock_guard lock(mutex_);
     std::swap(added_, taken_);
     std::swap(cancelled_, taken_cancelled_);
     visit = visit_;
+    is_draining = is_draining_;
   }
   for (auto& sequences : taken_) engine_->add(std::move(sequences));
   for (const Ticket ticket : taken_cancelled_) engine_->cancel(ticket);
   taken_.clear();
   taken_cancelled_.clear();
+  if (is_draining && engine_->phase() < Phase::drain) engine_->drain();
   if (visit == nullptr) return;
   try {
     (*visit->act)(*engine_);

@@ -28,6 +28,9 @@ class EngineThread final : public Server {
   ServerCounts counts() const override;
   double seconds_since_progress() const override;
 
+  /// Refuses later requests; those it has go on to their end.
+  void drain();
+
   /// Calls `act` on the engine's thread between two steps and waits for it.
   ///
   /// Errors: what `act` throws; device if the engine has failed.
@@ -55,9 +58,10 @@ class EngineThread final : public Server {
   std::vector<Ticket> cancelled_;                              // guarded by mutex_
   Visit* visit_ = nullptr;                                     // guarded by mutex_
   std::condition_variable visited_;
-  std::int64_t queued_ = 0;  // guarded by mutex_: sequences that were added or wait
-  ServerCounts counts_;      // guarded by mutex_
-  bool has_failed_ = false;  // guarded by mutex_
+  std::int64_t queued_ = 0;   // guarded by mutex_: sequences that were added or wait
+  ServerCounts counts_;       // guarded by mutex_
+  bool has_failed_ = false;   // guarded by mutex_
+  bool is_draining_ = false;  // guarded by mutex_
   std::atomic<std::uint64_t> tickets_ = 0;
   std::atomic<Clock::rep> progress_ = 0;
   std::vector<std::vector<std::unique_ptr<Sequence>>> taken_;

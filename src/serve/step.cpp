@@ -63,10 +63,13 @@ Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
 }
 
 void Stepper::prepare(std::span<const StepRow> rows, StepKind kind) {
-  const InstanceSet& set = instances(kind);
-  const std::optional<std::size_t> at = covering_instance(set, rows);
+  const std::optional<std::size_t> at = covering_instance(instances(kind), rows);
   ensure(at.has_value(), ErrorKind::bug, "step: no instance covers {} rows", rows.size());
-  prepared_ = {.kind = kind, .instance = *at};
+  prepare(rows, kind, *at);
+}
+
+void Stepper::prepare(std::span<const StepRow> rows, StepKind kind, std::size_t instance) {
+  prepared_ = {.kind = kind, .instance = instance};
   for (const StepRow& row : rows) prepared_.queries += row.queries.size();
   write_inputs(plan_of(prepared_), rows, page_tokens_);
   if (kind == StepKind::edited) write_edits(plan_of(prepared_), rows);

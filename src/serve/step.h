@@ -83,6 +83,9 @@ class Stepper {
   /// Errors: bug if no instance covers the rows.
   void prepare(std::span<const StepRow> rows, StepKind kind);
 
+  /// As above, of an instance that is known to cover them.
+  void prepare(std::span<const StepRow> rows, StepKind kind, std::size_t instance);
+
   /// Starts the step that was prepared.
   void start();
 

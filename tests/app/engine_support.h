@@ -66,19 +66,17 @@ class EngineTest : public testing::Test {
       : opened_(
             model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny")) {}
 
-  serve::Engine& make(serve::EngineSettings settings) {
-    contract::Contract contract = prepare::make_contract(
-        opened_.model, {.kind = ir::Kind::f32,
-                        .context_tokens = 64,
-                        .catalogue = {many_rows(1, 1, 1), many_rows(6, 6, 6), many_rows(8, 6, 8),
-                                      many_rows(24, 6, 6)},
-                        .page_tokens = 4,
-                        .slots = 6,
-                        .edited_catalogue = {many_rows(6, 6, 6), many_rows(24, 6, 6)}});
+  contract::Contract contract() const {
+    contract::Contract contract = prepare::make_contract(opened_.model, shape_);
     contract.stop_ids = {7};
+    return contract;
+  }
+
+  serve::Engine& make(serve::EngineSettings settings) {
+    contract::Contract contract = this->contract();
     if (settings.pages == 0) settings.pages = 200;
     settings.audit_every = 1;
-    executor_ = exec::make_cpu_executor({.threads = 1});
+    executor_ = exec::make_cpu_executor({.threads = threads_});
     engine_ = std::make_unique<serve::Engine>(std::move(contract), *executor_, settings);
     upload_weights(opened_, ir::Kind::f32, *executor_);
     return *engine_;
@@ -115,6 +113,14 @@ class EngineTest : public testing::Test {
   }
 
   model::OpenedModel opened_;
+  prepare::ServingShape shape_ = {.kind = ir::Kind::f32,
+                                  .context_tokens = 64,
+                                  .catalogue = {many_rows(1, 1, 1), many_rows(6, 6, 6),
+                                                many_rows(8, 6, 8), many_rows(24, 6, 6)},
+                                  .page_tokens = 4,
+                                  .slots = 6,
+                                  .edited_catalogue = {many_rows(6, 6, 6), many_rows(24, 6, 6)}};
+  int threads_ = 1;
   std::unique_ptr<exec::Executor> executor_;
   std::unique_ptr<serve::Engine> engine_;
 };

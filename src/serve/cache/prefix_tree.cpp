@@ -24,7 +24,8 @@ PrefixTree::PrefixTree(std::int64_t pages, std::int64_t page_tokens)
     : page_tokens_(page_tokens),
       nodes_(static_cast<std::size_t>(pages)),
       tokens_(static_cast<std::size_t>(pages * page_tokens)),
-      buckets_(std::bit_ceil(static_cast<std::size_t>(2 * pages)), -1) {
+      buckets_(std::bit_ceil(static_cast<std::size_t>(2 * pages)), -1),
+      audited_children_(static_cast<std::size_t>(pages)) {
   heap_.reserve(static_cast<std::size_t>(pages));
 }
 
@@ -150,7 +151,8 @@ std::optional<std::int32_t> PrefixTree::evict() {
 void PrefixTree::audit() const {
   std::int64_t published = 0;
   std::int64_t unheld = 0;
-  std::vector<std::int32_t> children(nodes_.size(), 0);
+  std::vector<std::int32_t>& children = audited_children_;
+  std::ranges::fill(children, 0);
   for (const Node& it : nodes_) {
     if (it.parent < 0) continue;
     ++published;

@@ -77,6 +77,7 @@ class PrefixTree {
   std::vector<std::int32_t> tokens_;   // [pages, page_tokens]
   std::vector<std::int32_t> buckets_;  // first page of each chain, -1: none
   std::vector<Candidate> heap_;        // the oldest first; entries may be out of date
+  mutable std::vector<std::int32_t> audited_children_;  // by page, of the last audit
   std::uint64_t clock_ = 0;
   std::int64_t published_ = 0;
   std::int64_t unheld_ = 0;
