@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   parhelion::app::add_bench(app);
   parhelion::app::add_export(app);
   parhelion::app::add_train(app);
+  parhelion::app::add_prepare(app);
   parhelion::app::add_inspect(app);
   parhelion::app::add_keys(app);
   try {

@@ -163,6 +163,21 @@ std::int64_t completion_capacity(const Contract& contract) {
   return contract.completion_tokens == 0 ? kDefaultCompletionTokens : contract.completion_tokens;
 }
 
+std::int64_t page_bytes(const Contract& contract) {
+  ir::Capacities one;
+  one[ir::Symbol::pages] = 1;
+  std::int64_t total = 0;
+  for (const ir::Buffer& buffer : contract.extend.buffers) {
+    const ir::Shape& shape = buffer.type.shape;
+    const bool paged = !shape.empty() && shape[0].symbol == ir::Symbol::pages;
+    if (buffer.role != ir::Role::state || !paged) continue;
+    ir::TensorType type = buffer.type;
+    type.shape = ir::evaluate(type.shape, one);
+    total += ir::byte_count(type);
+  }
+  return total;
+}
+
 std::vector<EntryView> entries(const Contract& contract) {
   std::vector<EntryView> result = {{.name = "extend",
                                     .program = &contract.extend,

@@ -67,6 +67,9 @@ struct Contract {
 /// `completion_tokens`, or what its absence means.
 std::int64_t completion_capacity(const Contract& contract);
 
+/// Bytes of a page of every cache together.
+std::int64_t page_bytes(const Contract& contract);
+
 /// A program of a contract and how often it is instantiated.
 struct EntryView {
   std::string_view name;

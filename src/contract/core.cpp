@@ -6,10 +6,13 @@
 #include "contract/encoding.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 namespace parhelion::contract {
 namespace {
+
+constexpr std::size_t kMagicBytes = 8;
 
 Bytes content_of(Bytes file, const SectionEntry& section) {
   return file.subspan(static_cast<std::size_t>(section.offset),
@@ -205,6 +208,15 @@ std::string_view name(Signed state) {
       return "unsigned";
   }
   return "unknown";
+}
+
+bool is_core(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  if (path.extension() == ".core") return true;
+  const MappedFile file(path);
+  const std::string magic = header_bytes().substr(0, kMagicBytes);
+  return file.bytes().size() >= kMagicBytes &&
+         std::memcmp(file.bytes().data(), magic.data(), kMagicBytes) == 0;
 }
 
 Core read_core(std::span<const std::byte> file, std::string_view where, const Trust& trust) {

@@ -49,6 +49,9 @@ struct Core {
   std::shared_ptr<const MappedFile> file;  ///< none if it was read from memory
 };
 
+/// Whether a file begins as a core does, or has a name that ends with `.core`.
+bool is_core(const std::filesystem::path& path);
+
 /// Reads a core file. Nothing in it is believed: structure, signature, digests of all bytes,
 /// program, instances, memory plans and weights are checked in that order. The file must not change
 /// while the core lives.
@@ -64,6 +67,9 @@ Core read_core(std::span<const std::byte> file, std::string_view where, const Tr
 ///
 /// Errors: as read_core; invalid if the file has no place left.
 void sign_core(const std::filesystem::path& path, const SecretKey& secret);
+
+/// What became of a weight, in a line without an end.
+std::string describe(const PrecisionEntry& entry);
 
 /// What a core has, as text for people.
 std::string describe(const Core& core);

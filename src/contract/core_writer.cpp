@@ -3,6 +3,8 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <google/protobuf/stubs/common.h>
+#include <sodium.h>
 
 namespace parhelion::contract {
 namespace {
@@ -16,6 +18,11 @@ SignatureSlot signature_slot(std::string_view manifest, const SecretKey& secret)
 }
 
 }  // namespace
+
+std::vector<std::string> library_versions() {
+  return {"protobuf " + google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
+          std::string("libsodium ") + ::sodium_version_string()};
+}
 
 CoreWriter::CoreWriter(const std::filesystem::path& path, CoreOptions options)
     : file_(path), options_(std::move(options)), leaves_(options_.leaf_bytes) {

@@ -21,6 +21,9 @@ struct CoreOptions {
   std::int64_t leaf_bytes = 4 << 20;  ///< how much of the weights one digest covers
 };
 
+/// The libraries that cores are written with, by name and version.
+std::vector<std::string> library_versions();
+
 /// Writes a core file: weights as they come, then everything else. The file appears under its name
 /// by `finish`, whole; without it nothing stays behind. Equal calls give equal bytes. Memory is
 /// bounded by a leaf.

@@ -5,24 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace parhelion::contract {
 namespace {
-
-std::int64_t page_bytes(const Contract& contract) {
-  ir::Capacities one;
-  one[ir::Symbol::pages] = 1;
-  std::int64_t total = 0;
-  for (const ir::Buffer& buffer : contract.extend.buffers) {
-    const ir::Shape& shape = buffer.type.shape;
-    const bool paged = !shape.empty() && shape[0].symbol == ir::Symbol::pages;
-    if (buffer.role != ir::Role::state || !paged) continue;
-    ir::TensorType type = buffer.type;
-    type.shape = ir::evaluate(type.shape, one);
-    total += ir::byte_count(type);
-  }
-  return total;
-}
 
 std::int64_t resident_bytes(const std::vector<WeightView>& weights) {
   std::map<const std::byte*, std::int64_t> places;
@@ -52,8 +39,12 @@ std::string describe_origin(const Core& core) {
     text += fmt::format("          {} {}\n", file.name, file.digest);
   if (!origin.tool.empty())
     text += fmt::format("prepared  by {}{}\n", origin.tool, after(" on ", origin.host));
-  text += fmt::format("target    {} {} {}\n", name(target.device), name(target.numerics),
-                      target.architecture.empty() ? "any" : target.architecture);
+  for (const std::string& library : origin.libraries)
+    text += fmt::format("library   {}\n", library);
+  text += fmt::format(
+      "target    {} {} {}{}\n", name(target.device), name(target.numerics),
+      target.architecture.empty() ? "any" : target.architecture,
+      target.memory_bytes == 0 ? "" : fmt::format(", {} bytes of memory", target.memory_bytes));
   return text;
 }
 
@@ -76,14 +67,15 @@ std::string describe_programs(const Contract& contract) {
       fmt::format("cache     {} tokens of context, pages of {} tokens and {} bytes, {} groups\n",
                   contract.cache.context_tokens, contract.cache.page_tokens, page_bytes(contract),
                   contract.cache.groups.size());
-  std::map<std::string, std::int64_t> kernels;
+  std::map<std::pair<std::string, std::string>, std::int64_t> kernels;
   for (const EntryView& entry : entries(contract)) {
     text += describe_entry(entry);
     for (const InstancePlan& plan : *entry.plans)
-      for (const KernelChoice& choice : plan.kernels) ++kernels[choice.kernel];
+      for (const KernelChoice& choice : plan.kernels) ++kernels[{choice.kernel, choice.numerics}];
   }
   for (const auto& [kernel, count] : kernels)
-    text += fmt::format("kernel    {} for {} ops\n", kernel, count);
+    text += fmt::format("kernel    {} for {} ops, numerics {}\n", kernel.first, count,
+                        kernel.second.empty() ? "not said" : kernel.second);
   return text;
 }
 
@@ -91,6 +83,8 @@ std::string value_text(std::string_view name, const SamplingValue& value) {
   return fmt::format("sampling  {} {} in [{}, {}]\n", name, value.standard, value.lowest,
                      value.highest);
 }
+
+std::string id_text(std::optional<std::int32_t> id) { return id ? fmt::format("{}", *id) : "none"; }
 
 std::string describe_policy(const Contract& contract) {
   const SamplingPolicy& sampling = contract.sampling;
@@ -109,6 +103,12 @@ std::string describe_policy(const Contract& contract) {
   text += fmt::format("template  {} bytes; reasoning {}, tools {}\n", frontend.chat_template.size(),
                       frontend.reasoning_format.empty() ? "none" : frontend.reasoning_format,
                       frontend.tool_format.empty() ? "none" : frontend.tool_format);
+  text +=
+      fmt::format("special   {} ids; bos {}{}, pad {}, unknown {}\n", frontend.special_ids.size(),
+                  id_text(frontend.bos_id), frontend.add_bos ? " before each prompt" : "",
+                  id_text(frontend.pad_id), id_text(frontend.unknown_id));
+  for (const Asset& asset : frontend.assets)
+    text += fmt::format("asset     {}, {} bytes\n", asset.name, asset.bytes.size());
   return text;
 }
 
@@ -116,10 +116,7 @@ std::string describe_file(const Core& core) {
   std::string text = fmt::format("weights   {} parameters, {} bytes\n", core.weights.size(),
                                  resident_bytes(core.weights));
   for (const PrecisionEntry& entry : core.contract.precision)
-    text += fmt::format("precision {}: {} to {} by {}, {}\n", entry.weight, entry.from, entry.to,
-                        entry.transform,
-                        entry.changes_values ? fmt::format("largest error {}", entry.largest_error)
-                                             : "values unchanged");
+    text += fmt::format("precision {}\n", describe(entry));
   for (const SectionView& section : core.sections)
     text += fmt::format("section   {} at {}, {} bytes\n", section.name, section.offset,
                         section.bytes.size());
@@ -136,6 +133,15 @@ std::string printable(std::string text) {
 }
 
 }  // namespace
+
+std::string describe(const PrecisionEntry& entry) {
+  std::string text =
+      fmt::format("{}: {} to {} by {}, {}", entry.weight, entry.from, entry.to, entry.transform,
+                  entry.changes_values ? fmt::format("largest error {:.6g}", entry.largest_error)
+                                       : "values unchanged");
+  if (entry.non_finite > 0) text += fmt::format(", {} not finite", entry.non_finite);
+  return text;
+}
 
 std::string describe(const Core& core) {
   return printable(describe_origin(core) + describe_programs(core.contract) +

@@ -10,7 +10,7 @@ namespace parhelion::contract {
 /// A file that a contract was made from.
 struct SourceFile {
   std::string name;
-  std::string digest;  ///< such as `sha256:<64 hexadecimal digits>`
+  std::string digest;  ///< such as `xxh128:<32 hexadecimal digits>`
   bool operator==(const SourceFile&) const = default;
 };
 
@@ -50,9 +50,10 @@ struct PrecisionEntry {
   std::vector<std::string> sources = {};  ///< names in the source
   std::string from = {};                  ///< element kind there
   std::string to = {};                    ///< element kind here
-  std::string transform = {};             ///< such as `identity`, `round`, `dequantise`, `merge`
+  std::string transform = {};             ///< `identity`, or steps such as `merge+round`
   bool changes_values = false;
-  double largest_error = 0;  ///< absolute, over all elements
+  double largest_error = 0;     ///< absolute, over all elements that are finite
+  std::int64_t non_finite = 0;  ///< elements that are infinite or no numbers, as in the source
   bool operator==(const PrecisionEntry&) const = default;
 };
 

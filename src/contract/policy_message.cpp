@@ -180,6 +180,7 @@ void write_message(const PrecisionEntry& entry, proto::PrecisionEntry& message) 
   message.set_transform(entry.transform);
   message.set_changes_values(entry.changes_values);
   message.set_largest_error(entry.largest_error);
+  message.set_non_finite(entry.non_finite);
 }
 
 PrecisionEntry read_message(const proto::PrecisionEntry& message) {
@@ -189,7 +190,8 @@ PrecisionEntry read_message(const proto::PrecisionEntry& message) {
           .to = message.to(),
           .transform = message.transform(),
           .changes_values = message.changes_values(),
-          .largest_error = message.largest_error()};
+          .largest_error = message.largest_error(),
+          .non_finite = message.non_finite()};
 }
 
 }  // namespace parhelion::contract

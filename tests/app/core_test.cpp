@@ -40,29 +40,25 @@ class CoreFileTest : public ModelFilesTest {
   std::filesystem::path core_ = directory_ / "m.core";
 };
 
-TEST_F(CoreFileTest, AModelSaysTheSameFromItsCore) {
-  write_model_core(core_, tiny_directory());
+class CoreOfKind : public CoreFileTest, public testing::WithParamInterface<ir::Kind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, CoreOfKind, testing::Values(ir::Kind::f32, ir::Kind::bf16),
+                         [](const auto& one) { return std::string(ir::name(one.param)); });
+
+TEST_P(CoreOfKind, AModelSaysTheSameFromItsCore) {
+  write_model_core(core_, tiny_directory(), tiny_directory(), GetParam());
   const contract::Core core = contract::read_core(core_, corpus_trust());
   const model::OpenedModel opened = model::open_model(tiny_directory());
-  EXPECT_EQ(core.contract, core_contract(opened, tiny_directory()));
-
   const contract::Contract plain = prepare::make_contract(
       opened.model,
-      {.kind = kCorpusKind, .context_tokens = 96, .catalogue = {prepare::one_row(8, 8)}});
+      {.kind = GetParam(), .context_tokens = 96, .catalogue = {prepare::one_row(8, 8)}});
   const auto executor = exec::make_cpu_executor({.threads = 1});
   serve::Engine engine(plain, *executor, serve::EngineSettings{});
-  upload_weights(opened, kCorpusKind, *executor);
+  upload_weights(opened, GetParam(), *executor);
   const auto from_core = exec::make_cpu_executor({.threads = 1});
   serve::Engine core_engine(core.contract, *from_core, serve::EngineSettings{});
   upload_weights(core, *from_core);
   const std::vector<std::int32_t> ids = {5, 9, 12, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49};
   EXPECT_EQ(serve::score(core_engine, ids), serve::score(engine, ids));
-}
-
-TEST_F(CoreFileTest, IsTheSameFileTwice) {
-  write_model_core(core_, tiny_directory());
-  write_model_core(directory_ / "again.core", tiny_directory());
-  EXPECT_EQ(read_file(core_), read_file(directory_ / "again.core"));
 }
 
 TEST_F(CoreFileTest, InspectSaysWhatACoreHas) {

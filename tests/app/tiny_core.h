@@ -1,17 +1,11 @@
 #pragma once
 
-#include "app/executor.h"
-#include "app/model_files.h"
+#include "app/prepare_source.h"
 #include "app/weights.h"
-#include "contract/core_writer.h"
 #include "exec/cpu/cpu_executor.h"
-#include "ir/passes/fold_views.h"
-#include "ir/passes/fuse.h"
-#include "ir/verify.h"
 #include "model/open.h"
-#include "prepare/make_contract.h"
+#include "prepare/prepare_core.h"
 #include "serve/complete.h"
-#include "state/convert.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,7 +18,6 @@
 
 namespace parhelion::app {
 
-inline constexpr ir::Kind kCorpusKind = ir::Kind::bf16;
 /// Signs the corpus. Whoever reads this can, too: the key is for tests alone.
 inline constexpr contract::SecretKey kCorpusKey = {'c', 'o', 'r', 'p', 'u', 's'};
 
@@ -32,53 +25,30 @@ inline contract::Trust corpus_trust() {
   return {.keys = {{.key = contract::public_key(kCorpusKey), .label = "corpus"}}};
 }
 
-/// The tokenizer's files of a model as a core keeps them.
-inline contract::Frontend frontend_of(const std::filesystem::path& model) {
-  contract::Frontend frontend;
-  for (const train::ModelFile& file : tokenizer_files(model)) {
-    if (file.name == "tokenizer.json") {
-      frontend.tokenizer_format = file.name;
-      frontend.tokenizer = file.text;
-    } else {
-      frontend.assets.push_back({.name = file.name, .bytes = file.text});
-    }
-  }
-  return frontend;
+/// How the cores of tests are prepared: as small as they can be.
+inline prepare::PrepareOptions corpus_options(const std::filesystem::path& tokenizer,
+                                              ir::Kind kind) {
+  prepare::PrepareOptions options;
+  const auto catalogue = prepare::serving_catalogue(2, 32);
+  options.core.shape = {.kind = kind,
+                        .context_tokens = 128,
+                        .catalogue = catalogue,
+                        .page_tokens = 16,
+                        .slots = 2,
+                        .edited_catalogue = catalogue};
+  options.core.frontend = read_frontend(tokenizer);
+  options.core.provenance = {.source = "random weights, made for tests", .tool = "corpus_writer"};
+  options.executor = [] {
+    return exec::make_cpu_executor({.threads = 1, .level = exec::CpuLevel::portable});
+  };
+  options.file.keys = {kCorpusKey};
+  return options;
 }
 
-/// The contract that the core of a model has, programs fused.
-inline contract::Contract core_contract(const model::OpenedModel& opened,
-                                        const std::filesystem::path& model) {
-  contract::Contract contract = prepare::make_contract(
-      opened.model,
-      {.kind = kCorpusKind,
-       .context_tokens = 96,
-       .catalogue = {prepare::one_row(1, 1), prepare::one_row(8, 1), prepare::one_row(8, 8)}});
-  for (ir::Program* program : {&contract.extend, &contract.edited}) {
-    ir::fuse(*program);
-    ir::fold_views(*program);
-    ir::verify(*program);
-  }
-  contract.provenance = {.source = "random weights, made for tests", .tool = "corpus_writer"};
-  contract.frontend = frontend_of(model);
-  contract::plan_instances(contract);
-  return contract;
-}
-
-/// Writes the core of a model.
-inline void write_model_core(const std::filesystem::path& core,
-                             const std::filesystem::path& model) {
-  const model::OpenedModel opened = model::open_model(model);
-  contract::CoreWriter writer(core, {.keys = {kCorpusKey}});
-  model::load_parameters(opened, [&](const state::TensorView& tensor) {
-    ir::Shape shape(tensor.shape.begin(), tensor.shape.end());
-    const ir::TensorType type(kCorpusKind, std::move(shape));
-    std::vector<std::byte> bytes(static_cast<std::size_t>(ir::byte_count(type)));
-    state::convert(tensor.kind, tensor.bytes, kCorpusKind, bytes);
-    writer.weight(tensor.name, type);
-    writer.append(bytes);
-  });
-  writer.finish(core_contract(opened, model));
+/// Writes the core of a model, with the tokenizer of another if it has none.
+inline void write_model_core(const std::filesystem::path& core, const std::filesystem::path& model,
+                             const std::filesystem::path& tokenizer, ir::Kind kind) {
+  prepare::prepare_core(model::open_model(model), corpus_options(tokenizer, kind), core);
 }
 
 /// What a core says to fixed prompts: a line of ids for a greedy and one for a seeded completion.

@@ -228,7 +228,8 @@ inline Contract full_contract() {
                          .to = "f32",
                          .transform = "widen",
                          .changes_values = false,
-                         .largest_error = 0.5}};
+                         .largest_error = 0.5,
+                         .non_finite = 3}};
   contract.completion_tokens = 4;
   contract.verify_tokens = 3;
   return contract;

@@ -27,6 +27,7 @@ void add_bench(CLI::App& app);
 void add_export(CLI::App& app);
 void add_train(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_prepare(CLI::App& app);
 void add_keys(CLI::App& app);
 
 /// What a MODEL argument may be.

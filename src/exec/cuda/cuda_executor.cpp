@@ -9,17 +9,23 @@ namespace {
 
 constexpr int kHopper = 90;
 
-/// Errors: unsupported if there is no such GPU or this build has no code for it.
-cuda::Device open_device(const CudaOptions& options) {
+/// Errors: unsupported if there is no such GPU.
+cudaDeviceProp device_properties(int ordinal) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   ensure(status == cudaSuccess, ErrorKind::unsupported, "cuda: no GPU can be used: {}",
          cudaGetErrorString(status));
-  ensure(options.ordinal >= 0 && options.ordinal < count, ErrorKind::unsupported,
-         "cuda: there is no GPU {}, expected one of 0 to {}", options.ordinal, count - 1);
-  cuda::check(cudaSetDevice(options.ordinal), "cudaSetDevice");
+  ensure(ordinal >= 0 && ordinal < count, ErrorKind::unsupported,
+         "cuda: there is no GPU {}, expected one of 0 to {}", ordinal, count - 1);
   cudaDeviceProp properties{};
-  cuda::check(cudaGetDeviceProperties(&properties, options.ordinal), "cudaGetDeviceProperties");
+  cuda::check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  return properties;
+}
+
+/// Errors: unsupported if there is no such GPU or this build has no code for it.
+cuda::Device open_device(const CudaOptions& options) {
+  const cudaDeviceProp properties = device_properties(options.ordinal);
+  cuda::check(cudaSetDevice(options.ordinal), "cudaSetDevice");
   const int capability = properties.major * 10 + properties.minor;
   ensure(capability == kHopper, ErrorKind::unsupported,
          "cuda: GPU {} ({}) has compute capability {}.{}, expected 9.0, for which this build has "
@@ -112,6 +118,13 @@ class CudaExecutor final : public Executor {
 };
 
 }  // namespace
+
+CudaDevice cuda_device(int ordinal) {
+  const cudaDeviceProp properties = device_properties(ordinal);
+  return {.name = properties.name,
+          .architecture = fmt::format("sm_{}{}", properties.major, properties.minor),
+          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
 
 std::unique_ptr<Executor> make_cuda_executor(const CudaOptions& options) {
   return std::make_unique<CudaExecutor>(options);

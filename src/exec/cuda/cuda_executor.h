@@ -2,9 +2,11 @@
 
 #include "exec/executor.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace parhelion::exec {
@@ -34,6 +36,16 @@ struct CudaOptions {
   MemoryChecks checks = MemoryChecks::off;
   Fusions fusions = Fusions::on;
 };
+
+/// A GPU as a program that is made for it names it.
+struct CudaDevice {
+  std::string name;
+  std::string architecture;  ///< such as `sm_90`
+  std::int64_t memory_bytes = 0;
+};
+
+/// Errors: unsupported if this build has no CUDA, or there is no such GPU.
+CudaDevice cuda_device(int ordinal = 0);
 
 /// An executor on one NVIDIA GPU: a plan is a captured graph over planned memory.
 ///

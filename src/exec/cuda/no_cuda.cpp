@@ -3,9 +3,17 @@
 
 namespace parhelion::exec {
 
-std::unique_ptr<Executor> make_cuda_executor(const CudaOptions&) {
+namespace {
+
+[[noreturn]] void fail_without_cuda() {
   fail(ErrorKind::unsupported,
        "cuda: this build has no CUDA, expected one configured with -DPARHELION_CUDA=ON");
 }
+
+}  // namespace
+
+CudaDevice cuda_device(int) { fail_without_cuda(); }
+
+std::unique_ptr<Executor> make_cuda_executor(const CudaOptions&) { fail_without_cuda(); }
 
 }  // namespace parhelion::exec
