@@ -11,6 +11,7 @@
 #include "prepare/make_contract.h"
 #include "serve/engine.h"
 
+#include "family_times.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -88,6 +89,16 @@ Times run_load(serve::Engine& engine, const Load& load) {
   return times;
 }
 
+/// Where the time of a step of all clients goes, repeated with its last inputs.
+Json decode_times(const serve::Engine& engine, std::int64_t clients) {
+  const auto& catalogue = engine.stepper().instances(serve::StepKind::plain).catalogue;
+  const auto at = std::ranges::find_if(catalogue, [&](const ir::Capacities& instance) {
+    return instance[ir::Symbol::tokens] == clients && instance[ir::Symbol::rows] == clients;
+  });
+  return seconds_by_family(
+      *engine.stepper().plans()[static_cast<std::size_t>(at - catalogue.begin())]);
+}
+
 void run(const char* path, ir::Kind kind, int threads, const Load& load) {
   const model::OpenedModel opened = model::open_model(path);
   const auto executor = exec::make_cpu_executor({.threads = threads});
@@ -110,6 +121,7 @@ void run(const char* path, ir::Kind kind, int threads, const Load& load) {
                    {"output_tokens_per_second", static_cast<double>(times.tokens) / seconds},
                    {"first_token_seconds", percentiles(times.first)},
                    {"between_tokens_seconds", percentiles(times.between)},
+                   {"decode_seconds_by_family", decode_times(engine, load.clients)},
                    {"steps", counts.steps},
                    {"host_share", counts.host_seconds / counts.step_seconds}};
   std::printf("%s\n", write_json(result).c_str());

@@ -1,13 +1,16 @@
 #include "app/served_engine.h"
 
+#include "app/engine_start.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/weights.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "prepare/make_contract.h"
 
 #include <algorithm>
 #include <ctime>
+#include <future>
 #include <span>
 
 namespace parhelion::app {
@@ -15,6 +18,8 @@ namespace {
 
 constexpr std::int64_t kUsualContext = 8192;
 constexpr std::int64_t kUsualRowTokens = 2048;
+constexpr std::int64_t kUsualRows = 16;
+constexpr std::int64_t kUsualStepTokens = 512;
 
 ir::Kind served_kind(const std::string& dtype, const model::OpenedModel& opened) {
   if (!dtype.empty()) return dtype == "f32" ? ir::Kind::f32 : ir::Kind::bf16;
@@ -28,85 +33,157 @@ std::string name_of(const std::filesystem::path& path) {
   return std::filesystem::is_directory(whole) ? whole.filename().string() : whole.stem().string();
 }
 
-/// Tells models, element types and devices apart, as far as their descriptions do.
-std::string fingerprint_of(const contract::Contract& contract, const model::OpenedModel& opened,
-                           const exec::Executor& executor, ir::Kind kind) {
-  std::string text = contract.model + "|" + executor.describe() + "|" +
-                     std::to_string(static_cast<int>(kind)) + "|";
+/// Tells models and element types apart, as far as their descriptions do.
+std::string weights_id_of(const model::OpenedModel& opened, ir::Kind kind) {
+  std::string text = opened.model.architecture + "|" + std::string(ir::name(kind)) + "|";
   for (const state::TensorView& tensor : opened.checkpoint.tensors())
     text += tensor.name + std::to_string(tensor.bytes.size()) + ",";
+  return text;
+}
+
+std::string fingerprint_of(const EngineStart& start) {
+  const std::string text = start.executor->describe() + "|" + start.weights_id;
   return "fp_" + hex(hash128(std::as_bytes(std::span(text.data(), text.size())))).substr(0, 16);
 }
 
-ServedModel describe_model(const ServingChoice& choice, const contract::Contract& contract) {
+TextParts text_of_model(const std::filesystem::path& model) {
+  TextParts parts{.tokenizer = load_tokenizer(model)};
+  if (const auto source = load_chat_template(model)) {
+    parts.chat_template.emplace(*source);
+    parts.reply_format = text::detect_reply_format(*source);
+  }
+  return parts;
+}
+
+/// What the API knows of a contract, before its texts are read.
+ServedModel describe_model(const ServingChoice& choice, const EngineStart& start, TextParts text) {
   ServedModel served{.id = choice.name.empty() ? name_of(choice.model) : choice.name,
                      .created = std::time(nullptr),
-                     .tokenizer = load_tokenizer(choice.model)};
-  if (const auto source = load_chat_template(choice.model)) {
-    served.chat_template.emplace(*source);
-    served.reply_format = text::detect_reply_format(*source);
-  }
-  served.vocabulary = contract.vocabulary;
-  served.context_tokens = contract.cache.context_tokens;
-  served.sampling = contract.sampling;
-  served.stop_ids = contract.stop_ids;
+                     .tokenizer = std::move(text.tokenizer)};
+  served.chat_template = std::move(text.chat_template);
+  served.reply_format = std::move(text.reply_format);
+  served.fingerprint = fingerprint_of(start);
+  Json::Object facts = {{"device", start.executor->describe()}, {"numerics", start.numerics}};
+  facts.insert(facts.end(), start.facts.begin(), start.facts.end());
+  served.facts = std::move(facts);
   served.most_sequences = std::min(serve::kMostSequences, choice.queue);
   return served;
 }
 
-/// What /v1/core tells of how a model is run that no core file was made of.
-Json run_facts(const ServingChoice& choice, const contract::Contract& contract, ir::Kind kind,
-               const exec::Executor& executor) {
-  return Json::Object{{"device", executor.describe()},
-                      {"numerics", choice.executor.numerics},
-                      {"dtype", kind == ir::Kind::f32 ? "f32" : "bf16"},
-                      {"instances", std::ssize(contract.catalogue)},
-                      {"edited_instances", std::ssize(contract.edited_catalogue)},
-                      {"digest", nullptr},
-                      {"signature", "none"}};
+void take_policy(const contract::Contract& contract, ServedModel& served) {
+  const std::int64_t most_output = contract.limits.output_tokens;
+  served.vocabulary = contract.vocabulary;
+  served.context_tokens = contract.cache.context_tokens;
+  served.sampling = contract.sampling;
+  if (most_output > 0 && served.sampling.max_tokens == 0) served.sampling.max_tokens = most_output;
+  served.stop_ids = contract.stop_ids;
 }
 
-std::int64_t pages_for(std::int64_t tokens) {
-  return (tokens + prepare::kPageTokens - 1) / prepare::kPageTokens;
+/// On the engine's thread, which has helpers of its own.
+void warm_up(serve::EngineThread& engine, const ServingChoice& choice, std::string_view device) {
+  const double usual = device == "cuda" ? 60 : 0.1;
+  const std::chrono::duration<double> limit(choice.warm_seconds < 0 ? usual : choice.warm_seconds);
+  std::int64_t left = 0;
+  engine.between_steps([&](serve::Engine& each) { left = each.warm_up(limit); });
+  if (left > 0)
+    log(LogLevel::info, "{} instances were not warmed within {} s", left, limit.count());
 }
 
 }  // namespace
 
+void StartTimes::end_part(std::string name) {
+  const auto now = std::chrono::steady_clock::now();
+  parts_.emplace_back(std::move(name), std::chrono::duration<double>(now - last_).count());
+  last_ = now;
+}
+
+std::int64_t rows_of(const contract::Contract& contract) {
+  if (contract.limits.rows > 0) return contract.limits.rows;
+  std::int64_t rows = 0;
+  for (const ir::Capacities& instance : contract.catalogue)
+    rows = std::max(rows, std::min({instance[ir::Symbol::rows], instance[ir::Symbol::logit_rows],
+                                    instance[ir::Symbol::tokens]}));
+  return rows;
+}
+
+std::int64_t cache_tokens_of(const ServingChoice& choice, const contract::Contract& contract,
+                             std::int64_t rows) {
+  const std::int64_t context = contract.cache.context_tokens;
+  const std::int64_t usual = std::max(context, rows * std::min(context, kUsualRowTokens));
+  const std::int64_t tokens = choice.cache_tokens == 0 ? usual : choice.cache_tokens;
+  const std::int64_t page = contract.cache.page_tokens;
+  return (tokens + page - 1) / page * page;
+}
+
+EngineStart start_of_model(const ServingChoice& choice, StartTimes& times) {
+  const auto opened =
+      std::make_shared<const model::OpenedModel>(open_with_adapter(choice.model, choice.adapter));
+  times.end_part("open");
+  const ir::Kind kind = served_kind(choice.dtype, *opened);
+  const std::int64_t rows = choice.rows == 0 ? kUsualRows : choice.rows;
+  const auto catalogue = prepare::serving_catalogue(
+      rows, choice.step_tokens == 0 ? kUsualStepTokens : choice.step_tokens);
+  const std::int64_t usual_context = std::min(opened->model.max_positions, kUsualContext);
+  EngineStart start;
+  start.contract = prepare::make_contract(
+      opened->model,
+      {.kind = kind,
+       .context_tokens = choice.context_tokens == 0 ? usual_context : choice.context_tokens,
+       .catalogue = catalogue,
+       .slots = rows,
+       .edited_catalogue = catalogue});
+  start.executor = make_executor(choice.executor);
+  start.device = choice.executor.device;
+  start.numerics = choice.executor.numerics;
+  start.weights_id = weights_id_of(*opened, kind);
+  start.facts = {{"dtype", std::string(ir::name(kind))},
+                 {"instances", std::ssize(catalogue)},
+                 {"edited_instances", std::ssize(catalogue)},
+                 {"digest", nullptr},
+                 {"signature", "none"}};
+  start.read_text = [path = choice.model] { return text_of_model(path); };
+  start.upload = [opened, kind](exec::Executor& executor) {
+    upload_weights(*opened, kind, executor);
+  };
+  times.end_part("device");
+  return start;
+}
+
 ServedEngine start_engine(const ServingChoice& choice,
                           std::function<void(std::string_view)> on_failure) {
-  const model::OpenedModel opened = open_with_adapter(choice.model, choice.adapter);
-  const ir::Kind kind = served_kind(choice.dtype, opened);
-  const std::int64_t context = choice.context_tokens == 0
-                                   ? std::min(opened.model.max_positions, kUsualContext)
-                                   : choice.context_tokens;
-  const std::int64_t usual_cache =
-      std::max(context, choice.rows * std::min(context, kUsualRowTokens));
-  const std::int64_t cache = choice.cache_tokens == 0 ? usual_cache : choice.cache_tokens;
-  contract::Contract contract = prepare::make_contract(
-      opened.model,
-      {.kind = kind,
-       .context_tokens = context,
-       .catalogue = prepare::serving_catalogue(choice.rows, choice.step_tokens),
-       .slots = choice.rows,
-       .edited_catalogue = prepare::serving_catalogue(choice.rows, choice.step_tokens)});
-  auto executor = make_executor(choice.executor);
-  ServedModel served = describe_model(choice, contract);
-  ServedEngine made{.executor = std::move(executor),
-                    .engine = {},
-                    .model = std::move(served),
-                    .cache_tokens = pages_for(cache) * prepare::kPageTokens};
-  made.model.fingerprint = fingerprint_of(contract, opened, *made.executor, kind);
-  made.model.facts = run_facts(choice, contract, kind, *made.executor);
+  StartTimes times;
+  EngineStart start = contract::is_core(choice.model) ? start_of_core(choice, times)
+                                                      : start_of_model(choice, times);
+  auto text = std::async(std::launch::async, start.read_text);
+  const contract::Contract& contract = start.contract;
+  const std::int64_t cache = cache_tokens_of(choice, contract, rows_of(contract));
   const serve::EngineSettings settings{
-      .pages = pages_for(cache) + 1,
-      .queue_sequences = choice.queue,
+      .pages = cache / contract.cache.page_tokens + 1,
+      .queue_sequences = contract.limits.queued_requests == 0
+                             ? choice.queue
+                             : std::min(choice.queue, contract.limits.queued_requests),
+      .step_tokens = contract.limits.step_tokens,
       .reserve = choice.grows ? serve::Reserve::grow : serve::Reserve::worst_case,
       .shares_prefixes = choice.shares_prefixes,
-      .overlaps = choice.executor.device == "cuda",
+      .overlaps = start.device == "cuda",
       .step_target = std::chrono::duration<double>(choice.step_seconds)};
-  auto engine = std::make_unique<serve::Engine>(std::move(contract), *made.executor, settings);
-  upload_weights(opened, kind, *made.executor);
+  auto engine =
+      std::make_unique<serve::Engine>(std::move(start.contract), *start.executor, settings);
+  start.after_plan(engine->stepper());
+  times.end_part("plan");
+  start.upload(*start.executor);
+  times.end_part("weights");
+  ServedModel model = describe_model(choice, start, text.get());
+  take_policy(engine->contract(), model);
+  times.end_part("text");
+  ServedEngine made{.executor = std::move(start.executor),
+                    .engine = {},
+                    .model = std::move(model),
+                    .cache_tokens = cache};
   made.engine = std::make_unique<serve::EngineThread>(std::move(engine), std::move(on_failure));
+  warm_up(*made.engine, choice, start.device);
+  times.end_part("warm");
+  made.start_parts = times.parts();
   return made;
 }
 

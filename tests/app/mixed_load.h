@@ -80,19 +80,24 @@ class MixedLoad {
     return count;
   }
 
+  std::int32_t poison = -1;  ///< an id whose logits are not finite, in some prompts; -1: none
   std::int64_t requests = 0;
   std::int64_t allocations = 0;  ///< of the process, while the engine worked
 
  private:
   std::uint32_t draw(std::uint32_t limit) { return philox(seed_, drawn_++, 0)[0] % limit; }
-  std::int32_t token() { return static_cast<std::int32_t>(10 + draw(300)); }
+  /// Ids from 10 on: no stop id, and no poison.
+  std::uint32_t ids() const {
+    return static_cast<std::uint32_t>(engine_.contract().vocabulary - 10);
+  }
+  std::int32_t token() { return static_cast<std::int32_t>(10 + draw(ids())); }
 
   std::vector<std::int32_t> prompt() {
     std::vector<std::int32_t> tokens;
     const std::uint32_t family = draw(6);
     const std::uint32_t shared = family < 4 ? 4 + draw(28) : 0;  // the others begin by themselves
     for (std::uint32_t i = 0; i < shared; ++i)
-      tokens.push_back(static_cast<std::int32_t>(10 + (family * 67 + i * 13) % 300));
+      tokens.push_back(static_cast<std::int32_t>(10 + (family * 67 + i * 13) % ids()));
     for (std::uint32_t length = 1 + draw(12); length > 0; --length) tokens.push_back(token());
     return tokens;
   }
@@ -129,6 +134,7 @@ class MixedLoad {
     request.fairness_key = draw(5);
     request.cache_salt = draw(2);
     if (draw(2) == 0) add_edits(request);
+    if (poison >= 0 && draw(50) == 0) request.prompt.back() = poison;
     sink.ticket = {static_cast<std::uint64_t>(++requests)};
     sink.unfinished = request.sequences;
     auto sequences = engine_.sequences_of(std::move(request), sink.ticket, sink);

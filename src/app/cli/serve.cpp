@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/effective_options.h"
 #include "app/cli/stage_limit.h"
+#include "app/cli/trust_options.h"
 #include "app/http/api.h"
 #include "app/http/http_server.h"
 #include "app/http/loading_gate.h"
@@ -30,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct ServeOptions {
   RunOptions run;
   ServingChoice serving;
+  TrustOptions trust;
   HttpOptions http;
   std::filesystem::path config;
   std::filesystem::path keys;
@@ -86,6 +88,13 @@ ApiOptions api_options(const ServeOptions& options) {
   return api;
 }
 
+std::string part_times(const ServedEngine& engine) {
+  std::string text;
+  for (const auto& [part, seconds] : engine.start_parts)
+    text += fmt::format("{}{} {:.2f}", text.empty() ? "" : ", ", part, seconds);
+  return text;
+}
+
 /// Everything of a server. What is below goes first.
 struct ServingParts {
   std::optional<ServedEngine> engine;
@@ -100,7 +109,9 @@ constexpr std::chrono::seconds kCloseLimit{10};   // of connections
 constexpr std::chrono::seconds kEngineLimit{30};  // of its last step and its memory
 
 /// Lets what runs end, within `limit` or until another signal; then ends it.
-void drain(Api& api, HttpServer& server, const StopSignals& signals, double limit) {
+void drain(ServingParts& parts, const StopSignals& signals, double limit) {
+  Api& api = *parts.api;
+  HttpServer& server = *parts.server;
   api.drain();
   server.drain();
   log(LogLevel::info, "draining: {} answers at work", api.running());
@@ -109,6 +120,7 @@ void drain(Api& api, HttpServer& server, const StopSignals& signals, double limi
     if (signals.comes_within(std::chrono::milliseconds(20))) break;
   }
   if (api.running() > 0) log(LogLevel::warning, "ending {} answers", api.running());
+  parts.engine->engine->drain();  // nothing new beside what is cancelled
   api.cancel_all();
   const auto grace = Clock::now() + kGrace;
   while (server.connections() > 0 && Clock::now() < grace)
@@ -165,26 +177,31 @@ void run_serve(ServeOptions& options, const std::string& effective) {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     print(
         fmt::format("serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
-                    "ready after {:.2f} s\n",
+                    "ready after {:.2f} s ({})\n",
                     model.id, options.http.host, parts.server->port(), model.context_tokens,
-                    parts.engine->cache_tokens, seconds));
+                    parts.engine->cache_tokens, seconds, part_times(*parts.engine)));
     signals.wait();
-    drain(*parts.api, *parts.server, signals, has_failed ? 0 : options.drain_seconds);
+    drain(parts, signals, has_failed ? 0 : options.drain_seconds);
   }
   stop(parts);
   ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
 }
 
 void add_engine_options(CLI::App& command, ServingChoice& choice) {
-  command.add_option("--max-rows", choice.rows, "sequences that are generated at a time")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  command.add_option("--step-tokens", choice.step_tokens, "most tokens of one step")
-      ->check(CLI::Range(1, 1 << 20))
+  command
+      .add_option("--max-rows", choice.rows,
+                  "sequences that are generated at a time; 0 = 16, or those of a core")
+      ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command
-      .add_option("--context", choice.context_tokens,
-                  "the longest sequence in tokens; 0 = the model's, at most 8192")
+      .add_option("--step-tokens", choice.step_tokens,
+                  "most tokens of one step; 0 = 512, or those of a core")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--context", choice.context_tokens,
+          "the longest sequence in tokens; 0 = a core's, or a model's, of that at most 8192")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   command
@@ -200,6 +217,12 @@ void add_engine_options(CLI::App& command, ServingChoice& choice) {
       .add_option("--step-seconds", choice.step_seconds,
                   "aimed time of a step that has prompts beside answers")
       ->check(CLI::Range(0.001, 60.0))
+      ->capture_default_str();
+  command
+      .add_option("--warm-seconds", choice.warm_seconds,
+                  "most time to run steps of every size before the first request; -1 = 0.1 on a "
+                  "processor, 60 on a GPU")
+      ->check(CLI::Range(-1.0, 3600.0))
       ->capture_default_str();
   command.add_flag(
       "--grow", choice.grows,
@@ -248,6 +271,7 @@ void add_serve(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("serve", "Answer OpenAI's and Anthropic's clients over HTTP");
   add_run_options(*command, options->run);
+  add_trust_options(*command, options->trust);
   add_engine_options(*command, options->serving);
   add_http_options(*command, *options);
   command->add_flag("--no-prefix-cache", options->no_prefix_cache,
@@ -263,6 +287,9 @@ void add_serve(CLI::App& app) {
     serving.adapter = options->run.adapter;
     serving.dtype = options->run.dtype;
     serving.executor = options->run.executor;
+    serving.names_device = command->count("--device") > 0;
+    serving.names_numerics = command->count("--numerics") > 0;
+    serving.trust = trust_of(options->trust);
     serving.shares_prefixes = !options->no_prefix_cache;
     run_serve(*options, print_options(*command, options->config));
   });
