@@ -43,6 +43,8 @@ struct ServeOptions {
   std::string version;
   double drain_seconds = 60;
   double request_seconds = 0;
+  std::string log_format = "json";
+  bool logs_content = false;
 };
 
 /// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
@@ -85,6 +87,8 @@ ApiOptions api_options(const ServeOptions& options) {
   api.version = options.version;
   api.request_seconds = options.request_seconds;
   if (!options.quiet) api.log = write_line;
+  api.log_format = options.log_format == "text" ? LogFormat::text : LogFormat::json;
+  api.logs_content = options.logs_content;
   return api;
 }
 
@@ -271,6 +275,7 @@ void add_serve(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("serve", "Answer OpenAI's and Anthropic's clients over HTTP");
   add_run_options(*command, options->run);
+  command->get_option("MODEL")->description(kModelOrCoreHelp);
   add_trust_options(*command, options->trust);
   add_engine_options(*command, options->serving);
   add_http_options(*command, *options);
@@ -278,7 +283,12 @@ void add_serve(CLI::App& app) {
                     "forget prompts: no answer begins with what another has computed");
   command->add_flag("--strict-fields", options->strict_fields,
                     "refuse requests with fields that are not known");
-  command->add_flag("--quiet", options->quiet, "no line for each request");
+  command->add_flag("--quiet", options->quiet, "no lines for requests");
+  command->add_option("--log-format", options->log_format, "lines for requests: json or text")
+      ->check(CLI::IsMember({"json", "text"}))
+      ->capture_default_str();
+  command->add_flag("--log-content", options->logs_content,
+                    "write prompts and answers into the lines for requests");
   command->add_option("--config", options->config, "TOML file with options; - in names is _");
   command->callback([options, command] {
     if (!options->config.empty()) read_option_file(*command, options->config);

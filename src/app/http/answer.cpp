@@ -25,6 +25,7 @@ void AnswerReducer::take(const Delta& delta) {
   if (index >= choices_.size()) choices_.resize(index + 1);
   AnswerChoice& choice = choices_[index];
   choice.logs.insert(choice.logs.end(), delta.logs.begin(), delta.logs.end());
+  choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
   if (delta.kind == DeltaKind::finish) {
     choice.end = delta.end;
     choice.stop_string = delta.stop_string;

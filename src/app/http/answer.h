@@ -21,6 +21,7 @@ struct AnswerPart {
 struct AnswerChoice {
   std::vector<AnswerPart> parts = {};
   std::vector<TokenLog> logs = {};
+  std::vector<std::int32_t> ids = {};
   ChoiceEnd end = ChoiceEnd::stop;
   std::string stop_string = {};
 

@@ -1,5 +1,6 @@
 #include "app/http/api_state.h"
 #include "app/http/make_id.h"
+#include "app/http/request_log.h"
 #include "app/http/wire.h"
 #include "base/log.h"
 
@@ -19,6 +20,14 @@ std::string_view key_of(const HttpRequest& request) {
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   return same_field(content_type.substr(0, content_type.find(';')), kJson);
+}
+
+/// The beginning of what a client sent, where other bytes than visible ASCII are `?`.
+std::string printable(std::string_view text, std::size_t most) {
+  std::string shown(text.substr(0, most));
+  std::ranges::replace_if(
+      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
 }
 
 /// Field of CORS for a page that may ask; nothing for others.
@@ -116,6 +125,7 @@ std::int64_t Api::running() const { return state_->tickets.count(); }
 std::unique_ptr<HttpReply> Api::refuse_early(HttpRequest& head) {
   const std::string_view given = head.field("x-request-id");
   head.id = is_plain_token(given) ? std::string(given) : make_id("req_");
+  head.trace_id = trace_id_of(head.field("traceparent"));
   if (head.method == "OPTIONS" && !state_->options.cors_origins.empty()) return nullptr;
   bool known_path = false;
   const Route* route = find_route(head.method, head.path, known_path);
@@ -156,15 +166,12 @@ HandlerReply Api::handle(const HttpRequest& request, std::shared_ptr<Bell> bell)
 
 void Api::finished(const HttpRequest& request, int status, std::int64_t bytes,
                    std::string_view reason) {
-  if (!state_->options.log) return;
-  state_->options.log(write_json(Json::Object{{"event", "finished"},
-                                              {"request_id", request.id},
-                                              {"key", request.label},
-                                              {"method", request.method.substr(0, 16)},
-                                              {"path", request.path.substr(0, 200)},
-                                              {"status", status},
-                                              {"sent_bytes", bytes},
-                                              {"end", reason}}));
+  log_request(state_->options, "finished", request,
+              {{"method", printable(request.method, 16)},
+               {"path", printable(request.path, 200)},
+               {"status", status},
+               {"sent_bytes", bytes},
+               {"end", reason}});
 }
 
 }  // namespace parhelion::app

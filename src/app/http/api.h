@@ -5,6 +5,7 @@
 #include "app/http/served_model.h"
 #include "serve/request.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,11 @@
 #include <vector>
 
 namespace parhelion::app {
+
+enum class LogFormat : std::uint8_t {
+  json,  ///< an object a line
+  text,  ///< `name=value` for each member
+};
 
 /// What an operator may set.
 struct ApiOptions {
@@ -25,8 +31,11 @@ struct ApiOptions {
   std::int64_t joins_from =
       64;  ///< tokens that wait for a slow reader, from which on text is joined
   std::string version = {};
-  /// Takes a line of JSON when a request is accepted, and one when it is finished. Threads: any.
+  /// Takes a line when a request is accepted, when its answer is made, and when it was sent.
+  /// Threads: any.
   std::function<void(std::string_view)> log = {};
+  LogFormat log_format = LogFormat::json;
+  bool logs_content = false;  ///< prompts and answers
 };
 
 struct ApiState;

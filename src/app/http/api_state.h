@@ -96,6 +96,7 @@ struct ReplyPlan {
   Tools tools = {};
   Constraint constraint = {};
   std::optional<std::int64_t> thinking_tokens = {};
+  std::vector<std::vector<std::int32_t>> bad_words = {};  ///< of several ids
 };
 /// Fits a prompt and its choices to a plan: formats that the reader looks for, ports of the engine.
 ///
@@ -108,7 +109,19 @@ struct ChatPrompt {
   std::string text;
   std::vector<std::int32_t> ids;
 };
-ChatPrompt render_chat(ApiCall& call, const Json& messages, const text::ChatOptions& options);
+/// How a conversation becomes a prompt.
+struct PromptOptions {
+  text::ChatOptions chat = {};
+  bool continues_last = false;                   ///< the last message is the beginning of the reply
+  std::optional<std::int64_t> most_tokens = {};  ///< the last ones are kept
+};
+/// Errors: 400 `invalid_messages` if the template refuses the conversation, or does not show the
+///         message that is to be continued.
+ChatPrompt render_chat(ApiCall& call, const Json& messages, const PromptOptions& options);
+/// The field `truncate_prompt_tokens`.
+std::optional<std::int64_t> read_prompt_limit(Fields& fields);
+/// Drops ids from the front until `most` are left.
+void truncate_prompt(std::optional<std::int64_t> most, std::vector<std::int32_t>& ids);
 /// The ids of a text as a prompt.
 std::vector<std::int32_t> encode_prompt(ApiCall& call, std::string_view text,
                                         const text::EncodeOptions& options);
@@ -119,7 +132,7 @@ Json read_input(Fields& fields);
 /// The conversation of an Anthropic request: system and messages.
 Json read_anthropic(Fields& fields);
 /// What a template is told beside the conversation.
-text::ChatOptions read_template_options(Fields& fields, const ServedModel& model);
+PromptOptions read_prompt_options(Fields& fields, const ServedModel& model);
 /// Arguments of a call, which are JSON in a string, as templates take them.
 Json template_arguments(const Json& given);
 

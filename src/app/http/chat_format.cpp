@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace parhelion::app {
 namespace {
 
@@ -17,20 +19,20 @@ class ChatFormat : public AnswerFormat {
                     R"("system_fingerprint":{},"choices":[)",
                     json_string(answer_.id), answer_.created, json_string(model.id),
                     json_string(model.fingerprint));
-    tail_ = answer_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+    tail_ = answer_.include_usage ? ",\"usage\":null}\n\n" : "}\n\n";
   }
 
   void begin(std::string& out) override {
     for (std::int64_t i = 0; i < choices_; ++i)
-      chunk(i, R"({"role":"assistant","content":""})", {}, {}, out);
+      chunk(i, R"({"role":"assistant","content":""})", Delta{}, {}, out);
   }
 
   void write(const Delta& delta, std::string& out) override {
     if (delta.kind == DeltaKind::finish)
-      return chunk(delta.choice, "{}", delta.logs, openai_finish(delta.end), out);
+      return chunk(delta.choice, "{}", delta, openai_finish(delta.end), out);
     std::string body;
     append_delta(delta, body);
-    chunk(delta.choice, body, delta.logs, {}, out);
+    chunk(delta.choice, body, delta, {}, out);
   }
 
   void end(const Usage& usage, std::string& out) override {
@@ -44,13 +46,14 @@ class ChatFormat : public AnswerFormat {
   std::string whole(const std::vector<AnswerChoice>& choices, const Usage& usage) override {
     Json::Array items;
     for (std::size_t i = 0; i < choices.size(); ++i) items.push_back(whole_choice(choices[i], i));
-    return write_json(Json::Object{{"id", answer_.id},
+    return with_extra(Json::Object{{"id", answer_.id},
                                    {"object", "chat.completion"},
                                    {"created", answer_.created},
                                    {"model", model_.id},
                                    {"system_fingerprint", model_.fingerprint},
                                    {"choices", std::move(items)},
-                                   {"usage", openai_usage(usage)}});
+                                   {"usage", openai_usage(usage)}},
+                      answer_.extra);
   }
 
  private:
@@ -70,23 +73,25 @@ class ChatFormat : public AnswerFormat {
     }
   }
 
-  void chunk(std::int64_t choice, std::string_view delta, const std::vector<TokenLog>& logs,
-             std::string_view finish, std::string& out) const {
+  /// `delta` as `body` has it.
+  void chunk(std::int64_t choice, std::string_view body, const Delta& delta,
+             std::string_view finish, std::string& out) {
     out += head_;
-    fmt::format_to(std::back_inserter(out), R"({{"index":{},"delta":{},"logprobs":)", choice,
-                   delta);
-    if (logs.empty()) {
+    fmt::format_to(std::back_inserter(out), R"({{"index":{},"delta":{},"logprobs":)", choice, body);
+    if (delta.logs.empty()) {
       out += "null";
     } else {
-      out += write_json(chat_logs(model_.tokenizer, logs));
+      out += write_json(chat_logs(model_.tokenizer, delta.logs));
     }
+    if (answer_.ids) out += ",\"token_ids\":" + json_ids(delta.ids);
     out += R"(,"finish_reason":)";
     if (finish.empty()) {
       out += "null";
     } else {
       append_json(finish, out);
     }
-    out += '}';
+    out += "}]";
+    out += std::exchange(answer_.extra, {});
     out += tail_;
   }
 
@@ -99,11 +104,13 @@ class ChatFormat : public AnswerFormat {
       message.emplace_back("reasoning_content", reasoning);
     message.emplace_back("refusal", nullptr);
     if (!calls.empty()) message.emplace_back("tool_calls", std::move(calls));
-    return Json::Object{
+    Json::Object whole = {
         {"index", static_cast<std::int64_t>(index)},
         {"message", std::move(message)},
         {"logprobs", answer_.logs ? chat_logs(model_.tokenizer, choice.logs) : Json()},
         {"finish_reason", openai_finish(choice.end)}};
+    if (answer_.ids) whole.emplace_back("token_ids", ids_json(choice.ids));
+    return whole;
   }
 
   static Json::Array whole_calls(const AnswerChoice& choice) {

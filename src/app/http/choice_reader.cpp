@@ -49,6 +49,7 @@ ChoiceReader::ChoiceReader(const ServedModel& model, std::int64_t choice,
                            const ChoiceOptions& options, ChoiceEcho echo)
     : choice_(choice),
       logs_(options.logs),
+      ids_(options.ids),
       call_prefix_(options.call_prefix),
       reader_(model.tokenizer, options.reply) {
   echo_ = {.choice = choice, .text = std::move(echo.text)};
@@ -94,9 +95,10 @@ void ChoiceReader::take(const serve::TokenEvent& event, std::vector<Delta>& delt
   const std::size_t before = deltas.size();
   reader_.push(event.token.id, events_);
   tell(deltas);
-  if (!logs_) return;
+  if (!logs_ && !ids_) return;
   if (deltas.size() == before) add(DeltaKind::text, deltas);
-  deltas[before].logs.push_back(log_of(event));
+  if (logs_) deltas[before].logs.push_back(log_of(event));
+  if (ids_) deltas[before].ids.push_back(event.token.id);
 }
 
 void ChoiceReader::take(const serve::FinishEvent& event, std::vector<Delta>& deltas) {

@@ -15,6 +15,7 @@ namespace parhelion::app {
 /// How the tokens of a choice are read and shown.
 struct ChoiceOptions {
   bool logs = false;  ///< log-probabilities beside the text
+  bool ids = false;   ///< token ids beside the text
   text::ReplyOptions reply = {};
   bool at_most_one_call = false;
   std::string_view call_prefix = "call_";  ///< of the ids of calls
@@ -49,6 +50,7 @@ class ChoiceReader {
 
   std::int64_t choice_;
   bool logs_;
+  bool ids_;
   std::string_view call_prefix_;
   text::ReplyReader reader_;
   text::ReplyEvents events_;

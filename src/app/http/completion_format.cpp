@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace parhelion::app {
 namespace {
@@ -34,15 +35,14 @@ class CompletionFormat : public AnswerFormat {
                         R"("system_fingerprint":{},"choices":[)",
                         json_string(answer_.id), answer_.created, json_string(model.id),
                         json_string(model.fingerprint));
-    tail_ = answer_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+    tail_ = answer_.include_usage ? ",\"usage\":null}\n\n" : "}\n\n";
   }
 
   void begin(std::string&) override {}
 
   void write(const Delta& delta, std::string& out) override {
-    if (delta.kind == DeltaKind::finish)
-      return chunk(delta.choice, {}, delta.logs, openai_finish(delta.end), out);
-    chunk(delta.choice, delta.text, delta.logs, {}, out);
+    if (delta.kind == DeltaKind::finish) return chunk(delta, {}, openai_finish(delta.end), out);
+    chunk(delta, delta.text, {}, out);
   }
 
   void end(const Usage& usage, std::string& out) override {
@@ -59,27 +59,29 @@ class CompletionFormat : public AnswerFormat {
       for (const std::size_t index : likeliest(choices, prompt))
         items.push_back(whole_choice(choices[index], items.size()));
     }
-    return write_json(Json::Object{{"id", answer_.id},
+    return with_extra(Json::Object{{"id", answer_.id},
                                    {"object", "text_completion"},
                                    {"created", answer_.created},
                                    {"model", model_.id},
                                    {"system_fingerprint", model_.fingerprint},
                                    {"choices", std::move(items)},
-                                   {"usage", openai_usage(usage)}});
+                                   {"usage", openai_usage(usage)}},
+                      answer_.extra);
   }
 
  private:
-  void chunk(std::int64_t choice, std::string_view text, const std::vector<TokenLog>& logs,
-             std::string_view finish, std::string& out) {
+  void chunk(const Delta& delta, std::string_view text, std::string_view finish, std::string& out) {
     out += head_ + R"({"text":)";
     append_json(text, out);
-    out += fmt::format(R"(,"index":{},"logprobs":)", choice);
-    std::int64_t& offset = offsets_[static_cast<std::size_t>(choice)];
-    out += logs.empty() ? "null" : write_json(completion_logs(model_.tokenizer, logs, offset));
+    out += fmt::format(R"(,"index":{},"logprobs":)", delta.choice);
+    std::int64_t& offset = offsets_[static_cast<std::size_t>(delta.choice)];
+    out += delta.logs.empty() ? "null"
+                              : write_json(completion_logs(model_.tokenizer, delta.logs, offset));
+    if (answer_.ids) out += ",\"token_ids\":" + json_ids(delta.ids);
     offset += static_cast<std::int64_t>(text.size());
     out += R"(,"finish_reason":)";
     out += finish.empty() ? "null" : json_string(finish);
-    out += "}" + tail_;
+    out += "}]" + std::exchange(answer_.extra, {}) + tail_;
   }
 
   /// The shown choices of a prompt: all in their order, or the likeliest first.
@@ -95,11 +97,13 @@ class CompletionFormat : public AnswerFormat {
   }
 
   Json whole_choice(const AnswerChoice& choice, std::size_t index) const {
-    return Json::Object{
+    Json::Object whole = {
         {"text", choice.joined(DeltaKind::text)},
         {"index", static_cast<std::int64_t>(index)},
         {"logprobs", answer_.logs ? completion_logs(model_.tokenizer, choice.logs, 0) : Json()},
         {"finish_reason", openai_finish(choice.end)}};
+    if (answer_.ids) whole.emplace_back("token_ids", ids_json(choice.ids));
+    return whole;
   }
 
   const ServedModel& model_;

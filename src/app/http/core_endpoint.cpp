@@ -1,4 +1,5 @@
 #include "app/http/api_state.h"
+#include "app/http/openai_format.h"
 
 namespace parhelion::app {
 namespace {
@@ -19,12 +20,6 @@ Json sampling_ranges(const contract::SamplingPolicy& policy) {
                       {"max_tokens", policy.max_tokens}};
 }
 
-Json stop_id_list(const std::vector<std::int32_t>& ids) {
-  Json::Array list;
-  for (const std::int32_t id : ids) list.emplace_back(std::int64_t{id});
-  return list;
-}
-
 }  // namespace
 
 HandlerReply show_core(ApiCall& call) {
@@ -36,7 +31,7 @@ HandlerReply show_core(ApiCall& call) {
       {"context_tokens", model.context_tokens},
       {"vocabulary", model.vocabulary},
       {"most_sequences", model.most_sequences},
-      {"stop_token_ids", stop_id_list(model.stop_ids)},
+      {"stop_token_ids", ids_json(model.stop_ids)},
       {"sampling", sampling_ranges(model.sampling)},
       {"chat_template", model.chat_template.has_value()},
       {"reasoning_format", format.reasoning ? Json(format.reasoning->name) : Json()},

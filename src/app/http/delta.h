@@ -40,9 +40,10 @@ enum class ChoiceEnd : std::uint8_t {
 struct Delta {
   DeltaKind kind = DeltaKind::text;
   std::int64_t choice = 0;
-  std::string text = {};            ///< or arguments; of a tool call its function's name
-  std::vector<TokenLog> logs = {};  ///< of tokens drawn since the last one, if asked for
-  std::int64_t tool = 0;            ///< number of the call within its choice
+  std::string text = {};               ///< or arguments; of a tool call its function's name
+  std::vector<TokenLog> logs = {};     ///< of tokens drawn since the last one, if asked for
+  std::vector<std::int32_t> ids = {};  ///< drawn since the last delta, if asked for
+  std::int64_t tool = 0;               ///< number of the call within its choice
   std::string tool_id = {};
   ChoiceEnd end = ChoiceEnd::stop;
   std::string stop_string = {};  ///< the one that ended it

@@ -35,13 +35,15 @@ class ReplyRulesPort : public serve::TokenMask {
                  const TokenRules& rules)
       : reader_(tokenizer, options), thinking_tokens_(rules.thinking_tokens) {
     if (rules.grammar) matcher_.emplace(rules.grammar, rules.stop_ids);
+    if (!rules.calls.empty()) calls_.emplace(rules.calls, rules.stop_ids);
+    bad_words_ = rules.bad_words;
     if (options.format.reasoning) closing_ = tokenizer.encode(options.format.reasoning->close);
   }
 
   void fill(std::span<std::uint32_t> bits) override {
     if (is_closing()) return allow_only(closing_[closed_], bits);
-    if (matcher_ && !reader_.is_in_reasoning()) return matcher_->fill_mask(bits);
-    std::ranges::fill(bits, ~std::uint32_t{0});
+    fill_free(bits);
+    for (const std::vector<std::int32_t>& word : bad_words_) ban_end(word, bits);
   }
 
   void accept(std::int32_t id) override {
@@ -49,11 +51,30 @@ class ReplyRulesPort : public serve::TokenMask {
     if (is_closing()) ++closed_;
     if (was_thinking) ++thought_;
     if (!was_thinking && matcher_) matcher_->accept(id);
+    if (!was_thinking && calls_) calls_->accept(id);
+    if (!bad_words_.empty()) drawn_.push_back(id);
     events_.clear();
     reader_.push(id, events_);
   }
 
  private:
+  /// What may come next but for bad words.
+  void fill_free(std::span<std::uint32_t> bits) {
+    if (matcher_ && !reader_.is_in_reasoning()) return matcher_->fill_mask(bits);
+    if (calls_ && !reader_.is_in_reasoning()) return calls_->fill(bits);
+    std::ranges::fill(bits, ~std::uint32_t{0});
+  }
+
+  /// Bans the last id of a word behind all others.
+  void ban_end(const std::vector<std::int32_t>& word, std::span<std::uint32_t> bits) const {
+    const std::size_t length = word.size() - 1;
+    if (drawn_.size() < length) return;
+    const auto tail = drawn_.end() - static_cast<std::ptrdiff_t>(length);
+    if (!std::equal(tail, drawn_.end(), word.begin())) return;
+    const std::int32_t id = word.back();
+    bits[static_cast<std::size_t>(id / 32)] &= ~(std::uint32_t{1} << (id % 32));
+  }
+
   bool is_closing() const {
     return thinking_tokens_ && reader_.is_in_reasoning() && thought_ >= *thinking_tokens_ &&
            closed_ < closing_.size();
@@ -66,6 +87,9 @@ class ReplyRulesPort : public serve::TokenMask {
 
   text::ReplyReader reader_;
   std::optional<text::GrammarMatcher> matcher_;
+  std::optional<ForcedCallMask> calls_;
+  std::vector<std::vector<std::int32_t>> bad_words_;
+  std::vector<std::int32_t> drawn_;  // kept for bad words
   std::optional<std::int64_t> thinking_tokens_;
   std::vector<text::TokenId> closing_;  // the marker that ends reasoning
   std::size_t closed_ = 0;              // of its tokens, drawn since the budget is used up

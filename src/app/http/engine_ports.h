@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/http/forced_call_mask.h"
 #include "serve/request.h"
 #include "text/grammar/token_grammar.h"
 #include "text/reply/reply_reader.h"
@@ -20,7 +21,9 @@ std::function<std::unique_ptr<serve::StopFilter>(std::int64_t)> stop_filter_port
 /// What a sequence is held to, token by token.
 struct TokenRules {
   std::shared_ptr<const text::TokenGrammar> grammar = {};  ///< of the answer; may be null
-  std::vector<std::int32_t> stop_ids = {};                 ///< that may end the answer
+  std::vector<ForcedCallRule> calls = {};  ///< if not empty, the answer is one of them
+  std::vector<std::vector<std::int32_t>> bad_words = {};  ///< ids that never stand in a row
+  std::vector<std::int32_t> stop_ids = {};                ///< that may end the answer
   std::optional<std::int64_t> thinking_tokens = {};  ///< after so many, reasoning is made to close
 };
 

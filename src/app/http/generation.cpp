@@ -30,6 +30,7 @@ void join_last(std::vector<Delta>& deltas) {
     if (each->choice != last.choice) continue;
     if (each->kind != last.kind || each->tool != last.tool || !each->logs.empty()) return;
     each->text += last.text;
+    each->ids.insert(each->ids.end(), last.ids.begin(), last.ids.end());
     deltas.pop_back();
     return;
   }

@@ -40,6 +40,7 @@ struct PlannedPrompt {
 /// What a request says of its answer as a whole.
 struct AnswerOptions {
   std::optional<std::chrono::duration<double>> time = {};  ///< after which it is given up
+  bool shows_sampling = false;                             ///< the values that are sampled with
 };
 
 /// What to generate for one answer: prompts of equally many sequences. Choice i of prompt p is

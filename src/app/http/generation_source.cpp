@@ -1,4 +1,6 @@
 #include "app/http/api_state.h"
+#include "app/http/effective_sampling.h"
+#include "app/http/request_log.h"
 
 #include <algorithm>
 
@@ -50,6 +52,25 @@ std::string_view end_name(ChoiceEnd end) {
   return "error";
 }
 
+/// What the log tells of a request that is about to be taken; values outside the model's ranges are
+/// counted.
+Json::Object accepted_line(ApiCall& call, const GenerationPlan& plan, bool streams) {
+  const ServedModel& model = call.state.model;
+  const serve::Request& first = plan.prompts.front().request;
+  const EffectiveSampling sampling = describe_sampling(model.sampling, first);
+  for (const std::string_view name : sampling.clamped)
+    call.state.metrics.clamped.add(fmt::format("param=\"{}\"", name));
+  std::int64_t tokens = 0;
+  for (const PlannedPrompt& each : plan.prompts) tokens += std::ssize(each.request.prompt);
+  Json::Object line = {
+      {"endpoint", call.endpoint},           {"stream", streams},
+      {"prompts", std::ssize(plan.prompts)}, {"prompt_tokens", tokens},
+      {"sequences", first.sequences},        {"sampling", sampling_json(sampling)}};
+  if (call.state.options.logs_content)
+    line.emplace_back("prompt", model.tokenizer.decode(first.prompt));
+  return line;
+}
+
 /// Writes what comes of a generation, in one of the protocols.
 class GenerationSource : public ReplySource {
  public:
@@ -58,11 +79,13 @@ class GenerationSource : public ReplySource {
       : state_(call.state),
         endpoint_(call.endpoint),
         dialect_(dialect_of(call.request.path)),
-        id_(call.request.id),
+        request_(call.request),
         format_(std::move(format)),
         streams_(streams),
         deadline_(deadline_of(plan)),
-        generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {}
+        generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {
+    request_.body.clear();
+  }
 
   Pull pull(HttpReply& reply) override {
     deltas_.clear();
@@ -71,9 +94,10 @@ class GenerationSource : public ReplySource {
     observe_tokens();
     for (const Delta& delta : deltas_) {
       if (delta.kind == DeltaKind::finish) note_numbers(delta.end);
-      if (is_failure(delta)) return fail(failure_of(delta.end, id_), reply);
+      if (is_failure(delta)) return fail(failure_of(delta.end, request_.id), reply);
       begin(reply);
       if (delta.kind == DeltaKind::finish) end_ = end_name(delta.end);
+      if (state_.options.logs_content) content_ += delta.text;
       if (streams_) {
         format_->write(delta, reply.body);
       } else {
@@ -126,7 +150,7 @@ class GenerationSource : public ReplySource {
   /// A later prompt was not taken: the answer is its error, once the others are gone.
   Pull pull_refused(HttpReply& reply) {
     if (!generation_.is_complete()) return Pull::waiting;
-    return fail(describe(*generation_.error(), id_), reply);
+    return fail(describe(*generation_.error(), request_.id), reply);
   }
 
   Pull fail(const ApiError& error, HttpReply& reply) {
@@ -136,7 +160,7 @@ class GenerationSource : public ReplySource {
     if (has_begun_) {
       format_->fail(error, reply.body);
     } else {
-      HttpReply whole = error_reply(error, dialect_, id_);
+      HttpReply whole = error_reply(error, dialect_, request_.id);
       reply.status = whole.status;
       reply.body = std::move(whole.body);
       std::ranges::move(whole.fields, std::back_inserter(reply.fields));
@@ -196,28 +220,30 @@ class GenerationSource : public ReplySource {
   void log(std::string_view end, double total) const {
     if (!state_.options.log) return;
     const Usage& usage = generation_.usage();
-    state_.options.log(write_json(Json::Object{{"event", "generated"},
-                                               {"request_id", id_},
-                                               {"endpoint", endpoint_},
-                                               {"finish", end},
-                                               {"prompt_tokens", usage.prompt_tokens},
-                                               {"cached_tokens", usage.cached_tokens},
-                                               {"completion_tokens", usage.completion_tokens},
-                                               {"queue_seconds", generation_.queue_seconds()},
-                                               {"ttft_seconds", ttft_},
-                                               {"seconds", total}}));
+    Json::Object line = {{"endpoint", endpoint_},
+                         {"finish", end},
+                         {"prompt_tokens", usage.prompt_tokens},
+                         {"cached_tokens", usage.cached_tokens},
+                         {"completion_tokens", usage.completion_tokens},
+                         {"reasoning_tokens", usage.reasoning_tokens},
+                         {"queue_seconds", generation_.queue_seconds()},
+                         {"ttft_seconds", ttft_},
+                         {"seconds", total}};
+    if (state_.options.logs_content) line.emplace_back("content", content_);
+    log_request(state_.options, "generated", request_, std::move(line));
   }
 
   ApiState& state_;
   std::string_view endpoint_;
   ApiDialect dialect_;
-  std::string id_;
+  HttpRequest request_;  // without its body
   std::unique_ptr<AnswerFormat> format_;
   bool streams_;
   ApiClock::time_point begin_ = ApiClock::now();
   ApiClock::time_point deadline_;
   Generation generation_;
   AnswerReducer reducer_;
+  std::string content_;  // for the log
   std::vector<Delta> deltas_;
   bool has_begun_ = false;
   bool is_counted_ = false;
@@ -232,8 +258,10 @@ HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<Answer
                       bool streams) {
   HandlerReply reply;
   plan.joins_from = call.state.options.joins_from;
+  Json::Object line = accepted_line(call, plan, streams);
   reply.source =
       std::make_unique<GenerationSource>(call, std::move(plan), std::move(format), streams);
+  log_request(call.state.options, "accepted", call.request, std::move(line));
   return reply;
 }
 

@@ -44,6 +44,10 @@ void append_json(std::string_view text, std::string& out) {
   out += '"';
 }
 
+std::string json_ids(std::span<const std::int32_t> ids) {
+  return fmt::format("[{}]", fmt::join(ids, ","));
+}
+
 std::string json_string(std::string_view text) {
   std::string out;
   append_json(text, out);

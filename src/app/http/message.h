@@ -17,8 +17,9 @@ struct HttpRequest {
   std::string query;  ///< behind the `?`
   std::vector<HttpField> fields = {};
   std::string body = {};
-  std::string id = {};     ///< of this request: the client's own, or made here
-  std::string label = {};  ///< of the key that it came with; empty without keys
+  std::string id = {};        ///< of this request: the client's own, or made here
+  std::string trace_id = {};  ///< of the trace that it belongs to; empty: none
+  std::string label = {};     ///< of the key that it came with; empty without keys
 
   /// The value of a field, empty if it is not there.
   std::string_view field(std::string_view name) const;

@@ -125,9 +125,9 @@ AnthropicPrompt read_prompt(ApiCall& call, Fields& fields) {
   const Json messages = read_anthropic(fields);
   AnthropicPrompt made;
   made.reply.tools = read_message_tools(fields, model);
-  text::ChatOptions options = read_template_options(fields, model);
-  made.reply.thinking_tokens = read_thinking(fields, model, options);
-  if (made.reply.tools.is_offered()) options.tools = made.reply.tools.list;
+  PromptOptions options = read_prompt_options(fields, model);
+  made.reply.thinking_tokens = read_thinking(fields, model, options.chat);
+  if (made.reply.tools.is_offered()) options.chat.tools = made.reply.tools.list;
   made.prompt = render_chat(call, messages, options);
   return made;
 }
@@ -181,6 +181,7 @@ HandlerReply messages(ApiCall& call) {
   accept_anthropic_extras(fields);
   AnthropicPrompt asked = read_prompt(call, fields);
   asked.reply.constraint = read_output_format(fields);
+  asked.reply.bad_words = read_bad_words(fields, model, request);
   check_unknown(call, fields);
   request.prompt = std::move(asked.prompt.ids);
   request.fairness_key = fairness_key(call.request.label);

@@ -49,6 +49,7 @@ struct Metrics {
   LabelledCounter requests;        ///< by endpoint and how they ended
   LabelledCounter errors;          ///< by code
   LabelledCounter cancelled;       ///< by reason
+  LabelledCounter clamped;         ///< values moved into the model's ranges, by field
   LabelledCounter unknown_fields;  ///< by endpoint
   std::atomic<std::int64_t> prompt_tokens = 0;
   std::atomic<std::int64_t> cached_tokens = 0;

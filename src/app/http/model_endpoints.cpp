@@ -64,6 +64,8 @@ void write_api(const ApiState& state, std::string& out) {
   metrics.requests.write("requests_total", "Answers by endpoint and end.", out);
   metrics.errors.write("errors_total", "Errors by code.", out);
   metrics.cancelled.write("cancelled_total", "Answers that were ended, by reason.", out);
+  metrics.clamped.write("clamped_params_total", "Values moved into the model's ranges, by field.",
+                        out);
   metrics.unknown_fields.write("unknown_fields_total", "Fields passed over, by endpoint.", out);
   counter("malformed_tool_calls_total", "Texts that began like calls.", metrics.malformed_calls);
   metrics.ttft.write("ttft_seconds", "From request to first token.", out);

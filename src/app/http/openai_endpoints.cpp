@@ -1,4 +1,6 @@
 #include "app/http/api_state.h"
+#include "app/http/effective_sampling.h"
+#include "app/http/json_text.h"
 #include "app/http/make_id.h"
 #include "app/http/openai_format.h"
 #include "app/http/sampling_fields.h"
@@ -20,11 +22,38 @@ bool read_include_usage(Fields& fields, bool streams) {
   return include != nullptr && include->is_bool() && include->as_bool("stream_options");
 }
 
-OpenAiAnswer make_answer(std::string_view prefix, bool logs, bool include_usage) {
-  return {.id = make_id(prefix),
-          .created = std::time(nullptr),
-          .include_usage = include_usage,
-          .logs = logs};
+/// What a request asks to be shown beside the text.
+void read_shown(Fields& fields, GenerationPlan& plan) {
+  plan.choices.ids = fields.boolean("return_token_ids", false);
+  plan.answer.shows_sampling = fields.boolean("return_effective_sampling", false);
+  const auto mode = fields.text("logprobs_mode");
+  if (!mode || *mode == "raw") return;
+  if (*mode != "processed") refuse_value("logprobs_mode", "logprobs_mode: expected raw");
+  refuse_feature("logprobs_mode", "logprobs_mode: only the model's own distribution is known");
+}
+
+/// Ids of the prompts: one list, or a list for each of several.
+std::string prompt_ids(const std::vector<PlannedPrompt>& prompts) {
+  if (prompts.size() == 1) return json_ids(prompts.front().request.prompt);
+  std::string lists;
+  for (const PlannedPrompt& each : prompts)
+    lists += (lists.empty() ? "[" : ",") + json_ids(each.request.prompt);
+  return lists + "]";
+}
+
+/// `plan` is ready but for its choices.
+OpenAiAnswer make_answer(const ServedModel& model, std::string_view prefix,
+                         const GenerationPlan& plan) {
+  OpenAiAnswer answer;
+  answer.id = make_id(prefix);
+  answer.created = std::time(nullptr);
+  answer.logs = plan.choices.logs;
+  answer.ids = plan.choices.ids;
+  if (answer.ids) answer.extra += ",\"prompt_token_ids\":" + prompt_ids(plan.prompts);
+  if (!plan.answer.shows_sampling) return answer;
+  const auto sampling = describe_sampling(model.sampling, plan.prompts.front().request);
+  answer.extra += ",\"effective_sampling\":" + write_json(sampling_json(sampling));
+  return answer;
 }
 
 /// The chat endpoint's `logprobs` and `top_logprobs`.
@@ -87,6 +116,24 @@ std::vector<CompletionPrompt> read_prompts(ApiCall& call, Fields& fields) {
   return prompts;
 }
 
+/// Cuts prompts, and their texts with them.
+void truncate_prompts(std::optional<std::int64_t> most, const ServedModel& model,
+                      std::vector<CompletionPrompt>& prompts) {
+  for (CompletionPrompt& prompt : prompts) {
+    if (!most || std::ssize(prompt.ids) <= *most) continue;
+    truncate_prompt(most, prompt.ids);
+    prompt.text = model.tokenizer.decode(prompt.ids);
+  }
+}
+
+std::int64_t read_best_of(Fields& fields, const ServedModel& model, std::int64_t shown,
+                          bool streams) {
+  const auto sampled = fields.integer("best_of", shown, model.most_sequences).value_or(shown);
+  if (streams && sampled != shown)
+    refuse_value("best_of", "best_of: cannot choose among answers that are streamed");
+  return sampled;
+}
+
 PlannedPrompt plan_completion(const ServedModel& model, const CompletionPrompt& prompt,
                               const serve::Request& request, std::optional<std::int64_t> max_tokens,
                               bool echo) {
@@ -114,25 +161,29 @@ HandlerReply chat_completions(ApiCall& call) {
   plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop");
   plan.choices.logs = logs;
+  read_shown(fields, plan);
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
   const auto max_tokens = read_max_tokens(fields);
   ReplyPlan reply;
+  reply.bad_words = read_bad_words(fields, model, request);
   reply.tools = read_chat_tools(fields, model);
   reply.constraint = read_constraint(fields);
   reply.thinking_tokens = read_thinking_budget(fields);
-  text::ChatOptions options = read_template_options(fields, model);
-  if (reply.tools.is_offered()) options.tools = reply.tools.list;
+  PromptOptions options = read_prompt_options(fields, model);
+  if (reply.tools.is_offered()) options.chat.tools = reply.tools.list;
   accept_idle_fields(fields);
   check_unknown(call, fields);
   ChatPrompt prompt = render_chat(call, messages, options);
   request.prompt = std::move(prompt.ids);
   request.fairness_key = fairness_key(call.request.label);
   bound_tokens(model, max_tokens, {}, request);
-  auto format =
-      make_chat_format(model, make_answer("chatcmpl-", logs, include_usage), request.sequences);
   apply_reply_plan(call, reply, prompt.text, plan.choices, request);
+  const std::int64_t choices = request.sequences;
   plan.prompts.push_back({.request = std::move(request)});
+  OpenAiAnswer answer = make_answer(model, "chatcmpl-", plan);
+  answer.include_usage = include_usage;
+  auto format = make_chat_format(model, std::move(answer), choices);
   return generate(call, std::move(plan), std::move(format), streams);
 }
 
@@ -145,6 +196,7 @@ HandlerReply completions(ApiCall& call) {
   GenerationPlan plan;
   plan.answer = read_answer_options(call, fields);
   plan.choices = read_choice_options(fields, model, "stop");
+  read_shown(fields, plan);
   const auto logs = fields.integer("logprobs", 0, serve::kMostTopTokens);
   const bool streams = fields.boolean("stream", false);
   const bool include_usage = read_include_usage(fields, streams);
@@ -152,14 +204,14 @@ HandlerReply completions(ApiCall& call) {
   const bool scores = echo && logs.has_value();  // then nothing need be drawn
   const auto max_tokens = fields.integer("max_tokens", scores ? 0 : 1, INT32_MAX);
   const std::int64_t shown = request.sequences;
-  request.sequences = fields.integer("best_of", shown, model.most_sequences).value_or(shown);
-  if (streams && request.sequences != shown)
-    refuse_value("best_of", "best_of: cannot choose among answers that are streamed");
+  request.sequences = read_best_of(fields, model, shown, streams);
   fields.refuse_unless_off("suffix", "the model fills no gaps");
   ReplyPlan reply;
+  reply.bad_words = read_bad_words(fields, model, request);
   reply.constraint = read_constraint(fields);
   accept_idle_fields(fields);
-  const std::vector<CompletionPrompt> prompts = read_prompts(call, fields);
+  std::vector<CompletionPrompt> prompts = read_prompts(call, fields);
+  truncate_prompts(read_prompt_limit(fields), model, prompts);
   check_unknown(call, fields);
 
   request.top_tokens = logs.value_or(0);
@@ -169,8 +221,11 @@ HandlerReply completions(ApiCall& call) {
   plan.choices.logs = logs.has_value() || request.sequences != shown;
   for (const CompletionPrompt& prompt : prompts)
     plan.prompts.push_back(plan_completion(model, prompt, request, max_tokens, echo));
+  OpenAiAnswer answer = make_answer(model, "cmpl-", plan);
+  answer.include_usage = include_usage;
+  answer.logs = logs.has_value();
   auto format = make_completion_format(
-      model, make_answer("cmpl-", logs.has_value(), include_usage),
+      model, std::move(answer),
       {.prompts = std::ssize(prompts), .sampled = request.sequences, .shown = shown});
   return generate(call, std::move(plan), std::move(format), streams);
 }

@@ -2,6 +2,19 @@
 
 namespace parhelion::app {
 
+std::string with_extra(Json::Object object, std::string_view extra) {
+  std::string text = write_json(std::move(object));
+  text.insert(text.size() - 1, extra);
+  return text;
+}
+
+Json ids_json(const std::vector<std::int32_t>& ids) {
+  Json::Array list;
+  list.reserve(ids.size());
+  for (const std::int32_t id : ids) list.emplace_back(std::int64_t{id});
+  return list;
+}
+
 Json openai_usage(const Usage& usage) {
   return Json::Object{
       {"prompt_tokens", usage.prompt_tokens},

@@ -15,6 +15,9 @@ struct OpenAiAnswer {
   std::int64_t created = 0;
   bool include_usage = false;  ///< of a stream, in a chunk of its own
   bool logs = false;           ///< log-probabilities are shown
+  bool ids = false;            ///< token ids are shown
+  /// Members of JSON beside the choices, each behind a comma; of a stream in its first chunk.
+  std::string extra = {};
 };
 
 /// Answers of /v1/chat/completions. `model` outlives the format.
@@ -33,6 +36,10 @@ struct CompletionChoices {
 std::unique_ptr<AnswerFormat> make_completion_format(const ServedModel& model, OpenAiAnswer answer,
                                                      CompletionChoices choices);
 
+/// An object with more members behind its own, as OpenAiAnswer has them.
+std::string with_extra(Json::Object object, std::string_view extra);
+/// Ids as a list.
+Json ids_json(const std::vector<std::int32_t>& ids);
 /// Usage as both have it.
 Json openai_usage(const Usage& usage);
 /// What ended a choice, in OpenAI's words.

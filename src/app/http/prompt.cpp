@@ -1,4 +1,5 @@
 #include "app/http/api_state.h"
+#include "app/http/make_id.h"
 #include "text/template_facts.h"
 
 #include <algorithm>
@@ -99,6 +100,30 @@ void set_effort(Fields& fields, const ServedModel& model, text::ChatOptions& opt
   options.variables = std::move(variables);
 }
 
+/// The messages with `mark` behind the text of the last one.
+Json with_mark(const Json& messages, const std::string& mark) {
+  Json::Array marked = messages.as_array("messages");
+  Json::Object last = marked.back().as_object("messages");
+  for (auto& [key, value] : last) {
+    if (key == "content") value = value.as_string("content") + mark;
+  }
+  marked.back() = std::move(last);
+  return marked;
+}
+
+/// The conversation up to the end of the last message's text, so that the reply goes on there. The
+/// place is found by a mark, since templates trim texts and texts repeat.
+std::string render_open(const text::ChatTemplate& chat, const Json& messages,
+                        const text::ChatOptions& options) {
+  const std::string mark = make_id("\u2402");
+  const std::string text = chat.render(with_mark(messages, mark), options);
+  const std::size_t end = text.find(mark);
+  if (end == std::string::npos || text.find(mark, end + 1) != std::string::npos)
+    refuse(400, "invalid_messages",
+           "continue_final_message: the template does not show the last message once", "messages");
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 Json template_arguments(const Json& given) {
@@ -127,30 +152,48 @@ Json read_messages(Fields& fields) {
   return made;
 }
 
-text::ChatOptions read_template_options(Fields& fields, const ServedModel& model) {
+PromptOptions read_prompt_options(Fields& fields, const ServedModel& model) {
   const text::Tokenizer& tokenizer = model.tokenizer;
-  text::ChatOptions options;
-  options.add_generation_prompt = fields.boolean("add_generation_prompt", true);
-  options.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
-  options.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
+  PromptOptions options;
+  options.continues_last = fields.boolean("continue_final_message", false);
+  if (options.continues_last && fields.boolean("add_generation_prompt", false))
+    refuse_value("continue_final_message",
+                 "continue_final_message: excludes add_generation_prompt");
+  text::ChatOptions& chat = options.chat;
+  chat.add_generation_prompt = fields.boolean("add_generation_prompt", !options.continues_last);
+  chat.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
+  chat.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
   if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr)
-    options.variables = checked_variables(*variables, model);
-  set_effort(fields, model, options);
+    chat.variables = checked_variables(*variables, model);
+  set_effort(fields, model, chat);
   fields.refuse_unless_off("chat_template", "a request brings no template of its own here");
+  options.most_tokens = read_prompt_limit(fields);
   return options;
 }
 
-ChatPrompt render_chat(ApiCall& call, const Json& messages, const text::ChatOptions& options) {
+std::optional<std::int64_t> read_prompt_limit(Fields& fields) {
+  return fields.integer("truncate_prompt_tokens", 1, 1 << 30);
+}
+
+void truncate_prompt(std::optional<std::int64_t> most, std::vector<std::int32_t>& ids) {
+  if (most && std::ssize(ids) > *most) ids.erase(ids.begin(), ids.end() - *most);
+}
+
+ChatPrompt render_chat(ApiCall& call, const Json& messages, const PromptOptions& options) {
   const auto& chat = call.state.model.chat_template;
   if (!chat) refuse_feature("messages", "the model has no chat template");
   ChatPrompt prompt;
   try {
-    prompt.text = chat->render(messages, options);
+    prompt.text = options.continues_last ? render_open(*chat, messages, options.chat)
+                                         : chat->render(messages, options.chat);
+  } catch (const RefusedRequest&) {
+    throw;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid) throw;
     refuse(400, "invalid_messages", error.what(), "messages");
   }
   prompt.ids = encode_prompt(call, prompt.text, {});
+  truncate_prompt(options.most_tokens, prompt.ids);
   return prompt;
 }
 

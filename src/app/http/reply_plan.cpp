@@ -4,17 +4,70 @@
 namespace parhelion::app {
 namespace {
 
-/// A call as the grammar makes it: an object and nothing else.
+/// A call as the grammar makes it where the model has no format of its own that can be enforced:
+/// an object and nothing else.
 text::ToolFormat enforced_format() {
   return {.name = "enforced", .kind = text::ToolCallKind::json_object, .is_bare = true};
+}
+
+/// How a call that must be made is written: as the model writes calls, if its template shows it
+/// tools and their arguments are JSON.
+text::ToolFormat call_format(const ServedModel& model) {
+  const auto& own = model.reply_format.tools;
+  const bool is_usable = own && own->kind != text::ToolCallKind::parameters && shows_tools(model);
+  return is_usable ? *own : enforced_format();
 }
 
 /// The formats that a reply may have.
 text::ReplyFormat reply_format(const ServedModel& model, const Tools& tools) {
   text::ReplyFormat format = model.reply_format;
   if (tools.choice == ToolChoice::none) format.tools.reset();
-  if (tools.choice == ToolChoice::must) format.tools = enforced_format();
+  if (tools.choice == ToolChoice::must) format.tools = call_format(model);
   return format;
+}
+
+std::vector<text::Tool> tools_of(const Json& list) {
+  std::vector<text::Tool> tools;
+  for (const Json& each : list.as_array("tools")) {
+    const Json& function = *each.find("function");
+    tools.push_back({.name = function.find("name")->as_string("name"),
+                     .parameters = *function.find("parameters")});
+  }
+  return tools;
+}
+
+/// The ways in which the call may be written.
+std::vector<ForcedCallRule> call_rules(ApiCall& call, const Tools& tools) {
+  const text::Tokenizer& tokenizer = call.state.model.tokenizer;
+  const std::optional<std::string> named =
+      tools.named.empty() ? std::nullopt : std::optional(tools.named);
+  const auto count = tools.at_most_one ? text::CallCount::one : text::CallCount::several;
+  std::vector<ForcedCallRule> rules;
+  for (const text::ForcedCall& way : join_alike(
+           text::forced_calls(call_format(call.state.model), tools_of(tools.list), named, count))) {
+    ForcedCallRule rule;
+    rule.before = tokenizer.encode(way.before);
+    rule.arguments =
+        call.state.constraints.compile({Constraint::Kind::json_schema, write_json(way.schema)});
+    rule.after = tokenizer.encode(way.after);
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+TokenRules make_rules(ApiCall& call, const ReplyPlan& plan, const serve::Request& request) {
+  const auto begin = ApiClock::now();
+  const ServedModel& model = call.state.model;
+  TokenRules rules;
+  rules.grammar = call.state.constraints.compile(plan.constraint);
+  if (plan.tools.choice == ToolChoice::must) rules.calls = call_rules(call, plan.tools);
+  rules.bad_words = plan.bad_words;
+  rules.thinking_tokens = plan.thinking_tokens;
+  rules.stop_ids = model.stop_ids;
+  rules.stop_ids.insert(rules.stop_ids.end(), request.stop_ids.begin(), request.stop_ids.end());
+  call.state.metrics.grammar_compile.observe(
+      std::chrono::duration<double>(ApiClock::now() - begin).count());
+  return rules;
 }
 
 }  // namespace
@@ -23,10 +76,10 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
                       ChoiceOptions& choices, serve::Request& request) {
   const ServedModel& model = call.state.model;
   const bool must_call = plan.tools.choice == ToolChoice::must;
-  if (must_call && plan.constraint.kind != Constraint::Kind::none)
+  const bool is_held = plan.constraint.kind != Constraint::Kind::none;
+  if (must_call && is_held)
     refuse_value("tool_choice",
                  "tool_choice: a call that must be made and a format exclude each other");
-  const Constraint constraint = must_call ? call_constraint(plan.tools) : plan.constraint;
 
   // A raw prompt has no conversation whose formats could be read.
   if (!prompt.empty()) choices.reply.format = reply_format(model, plan.tools);
@@ -36,17 +89,10 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
   if (reasoning && text::opens_reasoning(prompt, *reasoning))
     choices.reply.reasoning_start = text::ReasoningStart::opened;
 
-  const bool is_free = constraint.kind == Constraint::Kind::none;
-  if (is_free && !(reasoning && plan.thinking_tokens)) return;
-  const auto begin = ApiClock::now();
-  TokenRules rules;
-  rules.grammar = call.state.constraints.compile(constraint);
-  rules.stop_ids = model.stop_ids;
-  rules.thinking_tokens = plan.thinking_tokens;
-  call.state.metrics.grammar_compile.observe(
-      std::chrono::duration<double>(ApiClock::now() - begin).count());
-  rules.stop_ids.insert(rules.stop_ids.end(), request.stop_ids.begin(), request.stop_ids.end());
-  request.token_mask = token_mask_port(model.tokenizer, choices.reply, std::move(rules));
+  const bool has_budget = reasoning && plan.thinking_tokens;
+  if (!must_call && !is_held && !has_budget && plan.bad_words.empty()) return;
+  request.token_mask =
+      token_mask_port(model.tokenizer, choices.reply, make_rules(call, plan, request));
 }
 
 }  // namespace parhelion::app

@@ -152,11 +152,12 @@ HandlerReply responses(ApiCall& call) {
   const bool streams = fields.boolean("stream", false);
   const auto max_tokens = fields.integer("max_output_tokens", 1, INT32_MAX);
   ReplyPlan reply;
+  reply.bad_words = read_bad_words(fields, model, request);
   reply.tools = read_response_tools(fields, model);
   reply.constraint = read_text_format(fields);
   reply.thinking_tokens = read_thinking_budget(fields);
-  text::ChatOptions options = read_template_options(fields, model);
-  if (reply.tools.is_offered()) options.tools = reply.tools.list;
+  PromptOptions options = read_prompt_options(fields, model);
+  if (reply.tools.is_offered()) options.chat.tools = reply.tools.list;
   refuse_stored(fields);
   fields.refuse_unless_off("top_logprobs", "log-probabilities are those of /v1/chat/completions");
   fields.accept({"include", "stream_options"});

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kAny = std::numeric_limits<double>::max();
 constexpr std::int64_t kMostListed = 1024;  // biased, banned, allowed or stop ids
+constexpr std::int64_t kMostBadWords = 128;
 constexpr std::int64_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 256;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
@@ -73,23 +74,10 @@ void check_ids(const std::vector<std::int32_t>& ids, const ServedModel& model,
   }
 }
 
-/// Bans a word where it is one token, in front of a text or within one.
-void ban_word(const std::string& word, const ServedModel& model, std::vector<std::int32_t>& ids) {
-  const auto plain = model.tokenizer.encode(word, {.special_text = text::SpecialText::plain});
-  const auto spaced =
-      model.tokenizer.encode(" " + word, {.special_text = text::SpecialText::plain});
-  if (plain.size() != 1 && spaced.size() != 1)
-    refuse_feature("bad_words", "bad_words: a word is more than one token, which cannot be banned");
-  if (plain.size() == 1) ids.push_back(plain.front());
-  if (spaced.size() == 1) ids.push_back(spaced.front());
-}
-
 void read_lists(Fields& fields, const ServedModel& model, serve::Request& request) {
   request.stop_ids = fields.ids("stop_token_ids", kMostListed);
   request.allowed_ids = fields.ids("allowed_token_ids", model.vocabulary);
   request.bad_ids = fields.ids("bad_token_ids", kMostListed);
-  for (const std::string& word : fields.texts("bad_words", kMostListed))
-    ban_word(word, model, request.bad_ids);
   check_ids(request.stop_ids, model, "stop_token_ids");
   check_ids(request.allowed_ids, model, "allowed_token_ids");
   check_ids(request.bad_ids, model, "bad_token_ids");
@@ -115,6 +103,25 @@ void read_sampling(Fields& fields, const ServedModel& model, serve::Request& req
   if (const auto salt = fields.text("cache_salt")) request.cache_salt = hash_of(*salt);
   read_bias(fields, model, request);
   read_lists(fields, model, request);
+}
+
+std::vector<std::vector<std::int32_t>> read_bad_words(Fields& fields, const ServedModel& model,
+                                                      serve::Request& request) {
+  std::vector<std::vector<std::int32_t>> words;
+  for (const std::string& word : fields.texts("bad_words", kMostBadWords)) {
+    if (word.empty() || word.size() > kMostStopBytes)
+      refuse_value("bad_words", fmt::format("bad_words: a word has {} bytes, expected 1 to {}",
+                                            word.size(), kMostStopBytes));
+    for (const std::string& written : {word, " " + word}) {
+      auto ids = model.tokenizer.encode(written, {.special_text = text::SpecialText::plain});
+      if (ids.size() == 1) {
+        request.bad_ids.push_back(ids.front());
+      } else {
+        words.push_back(std::move(ids));
+      }
+    }
+  }
+  return words;
 }
 
 void bound_tokens(const ServedModel& model, std::optional<std::int64_t> asked,

@@ -15,6 +15,11 @@ namespace parhelion::app {
 /// Errors: 400 `invalid_value`, `unsupported_feature`.
 void read_sampling(Fields& fields, const ServedModel& model, serve::Request& request);
 
+/// Words of the field `bad_words` which are several tokens, at the beginning of a text or within
+/// one; those of one token are banned by the request.
+std::vector<std::vector<std::int32_t>> read_bad_words(Fields& fields, const ServedModel& model,
+                                                      serve::Request& request);
+
 /// Sets how many tokens may be drawn: `asked`, else `usual`, else what the context has room for.
 ///
 /// Errors: 400 `context_length_exceeded` if prompt and asked tokens do not fit the context.

@@ -1,17 +1,7 @@
 #include "app/http/api_state.h"
+#include "app/http/openai_format.h"
 
 namespace parhelion::app {
-namespace {
-
-Json::Array json_ids(const std::vector<std::int32_t>& ids) {
-  Json::Array array;
-  array.reserve(ids.size());
-  for (const std::int32_t id : ids) array.emplace_back(std::int64_t{id});
-  return array;
-}
-
-}  // namespace
-
 HandlerReply tokenize(ApiCall& call) {
   Fields fields(call.request.body);
   check_model(call, fields);
@@ -19,7 +9,7 @@ HandlerReply tokenize(ApiCall& call) {
   std::vector<std::int32_t> ids;
   if (fields.has("messages")) {
     const Json messages = read_messages(fields);
-    ids = render_chat(call, messages, read_template_options(fields, model)).ids;
+    ids = render_chat(call, messages, read_prompt_options(fields, model)).ids;
   } else {
     const std::string text =
         fields.has("prompt") ? fields.required_text("prompt") : fields.required_text("content");
@@ -31,7 +21,7 @@ HandlerReply tokenize(ApiCall& call) {
   check_unknown(call, fields);
   const auto count = static_cast<std::int64_t>(ids.size());
   return json_reply(Json::Object{
-      {"count", count}, {"max_model_len", model.context_tokens}, {"tokens", json_ids(ids)}});
+      {"count", count}, {"max_model_len", model.context_tokens}, {"tokens", ids_json(ids)}});
 }
 
 HandlerReply detokenize(ApiCall& call) {
@@ -50,7 +40,7 @@ HandlerReply apply_template(ApiCall& call) {
   check_model(call, fields);
   const Json messages = read_messages(fields);
   const ChatPrompt prompt =
-      render_chat(call, messages, read_template_options(fields, call.state.model));
+      render_chat(call, messages, read_prompt_options(fields, call.state.model));
   check_unknown(call, fields);
   return json_reply(Json::Object{{"prompt", prompt.text}});
 }

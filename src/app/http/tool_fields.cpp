@@ -100,9 +100,7 @@ Tools checked(Tools tools, const ServedModel& model) {
     tools.choice = ToolChoice::none;
   }
   if (tools.choice != ToolChoice::may) return tools;
-  const auto& variables = model.chat_template->facts().variables;
-  const bool shows = std::ranges::find(variables, "tools") != variables.end();
-  if (!shows || !model.reply_format.tools)
+  if (!shows_tools(model) || !model.reply_format.tools)
     refuse_feature("tools",
                    "tools: the model's template has none; a call can be enforced by tool_choice");
   return tools;
@@ -144,16 +142,6 @@ Tools read_openai_tools(Fields& fields, const ServedModel& model, FunctionOf fun
   return checked(std::move(tools), model);
 }
 
-/// A schema for one call.
-Json call_schema(const Json& tool) {
-  const Json& function = *tool.find("function");
-  return Json::Object{{"type", "object"},
-                      {"properties", Json::Object{{"name", Json::Object{{"const", name_of(tool)}}},
-                                                  {"arguments", *function.find("parameters")}}},
-                      {"required", Json::Array{"name", "arguments"}},
-                      {"additionalProperties", false}};
-}
-
 }  // namespace
 
 Tools read_chat_tools(Fields& fields, const ServedModel& model) {
@@ -183,14 +171,10 @@ Tools read_message_tools(Fields& fields, const ServedModel& model) {
   return checked(std::move(tools), model);
 }
 
-Constraint call_constraint(const Tools& tools) {
-  Json::Array schemas;
-  for (const Json& tool : tools.list.as_array("tools")) {
-    if (tools.named.empty() || name_of(tool) == tools.named) schemas.push_back(call_schema(tool));
-  }
-  const Json schema =
-      schemas.size() == 1 ? schemas.front() : Json(Json::Object{{"anyOf", std::move(schemas)}});
-  return {Constraint::Kind::json_schema, write_json(schema)};
+bool shows_tools(const ServedModel& model) {
+  if (!model.chat_template) return false;
+  const auto& variables = model.chat_template->facts().variables;
+  return std::ranges::find(variables, "tools") != variables.end();
 }
 
 }  // namespace parhelion::app

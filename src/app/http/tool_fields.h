@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/http/constraints.h"
 #include "app/http/fields.h"
 #include "app/http/served_model.h"
 
@@ -34,7 +33,7 @@ Tools read_response_tools(Fields& fields, const ServedModel& model);
 /// Tools of /v1/messages.
 Tools read_message_tools(Fields& fields, const ServedModel& model);
 
-/// What a reply that must call is held to: an object with the function's name and arguments.
-Constraint call_constraint(const Tools& tools);
+/// Whether the model's template shows it the tools of a request.
+bool shows_tools(const ServedModel& model);
 
 }  // namespace parhelion::app

@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include "http_support.h"
+#include <set>
 
 namespace parhelion::app {
 namespace {
@@ -104,6 +105,48 @@ TEST_P(EnforcedTest, MakesACallThatFitsItsSchema) {
 INSTANTIATE_TEST_SUITE_P(Choices, EnforcedTest,
                          testing::Values(R"("required")",
                                          R"({"type":"function","function":{"name":"f"}})"));
+
+TEST_F(ToolsTest, WritesAnEnforcedCallAsTheModelWritesCalls) {
+  model_.draw = [](const serve::Request& request, std::int64_t, std::int64_t index) {
+    return static_cast<std::int32_t>((request.seed + 37 * static_cast<std::uint64_t>(index)) % 320);
+  };
+  start();
+  const Json choice =
+      choice_of(chat(kTool + R"(,"seed":5,"tool_choice":"required","return_token_ids":true)"));
+  std::vector<std::int32_t> ids;
+  for (const Json& id : choice.find("token_ids")->as_array("ids"))
+    ids.push_back(static_cast<std::int32_t>(id.as_int64("id")));
+  const std::string text = served_.tokenizer.decode(ids);
+  EXPECT_TRUE(text.starts_with("<tool_call>\n{")) << text;
+  EXPECT_TRUE(text.ends_with("}\n</tool_call>")) << text;
+  EXPECT_EQ(choice.find("message")->find("tool_calls")->as_array("calls").size(), 1U);
+  EXPECT_EQ(*choice.find("finish_reason"), Json("tool_calls"));
+}
+
+TEST_F(ToolsTest, EnforcesOneOfSeveralFunctionsInAFormatWithNamesApart) {
+  served_.reply_format.tools = text::tool_format("sep_plain");
+  const std::string other =
+      R"(,{"type":"function","function":{"name":"fg","parameters":{"type":"object",)"
+      R"("properties":{"b":{"const":3}},"required":["b"],"additionalProperties":false}}}])";
+  const std::string tools = kTool.substr(0, kTool.size() - 1) + other;
+  model_.draw = [](const serve::Request& request, std::int64_t, std::int64_t index) {
+    return static_cast<std::int32_t>((request.seed + 37 * static_cast<std::uint64_t>(index)) % 320);
+  };
+  start();
+  std::set<std::string> names;
+  for (int seed = 0; seed < 320 && names.size() < 2; seed += 20) {
+    const Json choice =
+        choice_of(chat(tools + R"(,"tool_choice":"required","seed":)" + std::to_string(seed)));
+    const Json* calls = choice.find("message")->find("tool_calls");
+    ASSERT_NE(calls, nullptr) << write_json(choice);
+    const Json& function = *calls->as_array("calls").front().find("function");
+    const std::string name = function.find("name")->as_string("name");
+    names.insert(name);
+    const Json arguments = parse_json(function.find("arguments")->as_string("a"), "arguments");
+    EXPECT_NE(arguments.find(name == "f" ? "a" : "b"), nullptr) << write_json(arguments);
+  }
+  EXPECT_EQ(names.size(), 2U);
+}
 
 TEST_F(ToolsTest, ClosesThoughtsAtTheirBudget) {
   model_.draw = [](const serve::Request&, std::int64_t, std::int64_t index) {
