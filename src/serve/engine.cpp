@@ -27,10 +27,10 @@ std::int64_t most_rows_of(const InstanceSet& instances) {
   return most;
 }
 
-std::int64_t most_rows_of(const Stepper& stepper) {
-  const std::int64_t plain = most_rows_of(stepper.instances(StepKind::plain));
-  if (!stepper.can_edit()) return plain;
-  return std::min(plain, most_rows_of(stepper.instances(StepKind::edited)));
+std::int64_t most_rows_of(const Stepper& stepper, const contract::Limits& limits) {
+  std::int64_t most = most_rows_of(stepper.instances(StepKind::plain));
+  if (stepper.can_edit()) most = std::min(most, most_rows_of(stepper.instances(StepKind::edited)));
+  return limits.rows == 0 ? most : std::min(most, limits.rows);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
     : contract_(std::move(contract)),
       settings_(settings),
       stepper_(contract_, executor, settings.weights, pages_of(contract_, settings.pages)),
-      most_rows_(most_rows_of(stepper_)),
+      most_rows_(most_rows_of(stepper_, contract_.limits)),
       cache_(pages_of(contract_, settings.pages), contract_.cache.page_tokens),
       queue_(settings.queue_sequences + most_rows_, settings.ageing),
       plain_budget_(stepper_.instances(StepKind::plain).catalogue, settings.step_target),
@@ -123,7 +123,7 @@ void Engine::make_rows() {
     Sequence& sequence = *part.sequence;
     const std::size_t first_query = queries_.size();
     const auto first = static_cast<std::size_t>(sequence.launched);
-    for (std::int64_t i = 0; i < part.scored; ++i) {
+    for (std::int64_t i = part.first_scored; i < part.first_scored + part.scored; ++i) {
       const std::int32_t next = sequence.tokens[first + static_cast<std::size_t>(i) + 1];
       queries_.push_back({.token = i, .target = next, .sampling = {}});
     }

@@ -42,6 +42,17 @@ void check_counts(const Request& request) {
          "priority: is {}, expected 0 to 9", request.priority);
 }
 
+/// What a contract bounds below its context and its catalogue.
+void check_limits(const contract::Limits& limits, const Request& request) {
+  const auto check = [](std::string_view what, std::int64_t asked, std::int64_t most) {
+    ensure(most == 0 || asked <= most, ErrorKind::invalid, "{}: is {}, expected at most {}", what,
+           asked, most);
+  };
+  check("prompt tokens", std::ssize(request.prompt), limits.prompt_tokens);
+  check("max_tokens", request.max_tokens, limits.output_tokens);
+  check("sequences", request.sequences, limits.request_sequences);
+}
+
 /// The first sequence draws by the seed itself, each other one by a seed of its own.
 std::uint64_t seed_of(std::uint64_t seed, std::int64_t sequence) {
   if (sequence == 0) return seed;
@@ -78,6 +89,7 @@ std::vector<std::unique_ptr<Sequence>> make_sequences(const contract::Contract& 
                                                       Request request, Ticket ticket, Sink& sink) {
   check_prompt(contract, request);
   check_counts(request);
+  check_limits(contract.limits, request);
   check_ids("stop_ids", request.stop_ids, contract.vocabulary);
   request.max_tokens = std::min(request.max_tokens, contract.cache.context_tokens);
   const auto of = std::make_shared<RequestState>(std::move(request), ticket, &sink);

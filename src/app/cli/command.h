@@ -34,6 +34,10 @@ void add_keys(CLI::App& app);
 inline constexpr const char* kModelHelp =
     "Hugging Face directory, GGUF file, training checkpoint or run directory";
 
+/// What the MODEL of a command may be that takes cores too.
+inline constexpr const char* kModelOrCoreHelp =
+    "core file, Hugging Face directory, GGUF file, training checkpoint or run directory";
+
 /// Options that all commands which run a model share.
 struct RunOptions {
   std::filesystem::path model;
