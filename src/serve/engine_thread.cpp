@@ -53,6 +53,11 @@ ServerCounts EngineThread::counts() const {
   return counts_;
 }
 
+std::vector<StepRecord> EngineThread::recent_steps() const {
+  const std::lock_guard lock(mutex_);
+  return recorder_.records();
+}
+
 double EngineThread::seconds_since_progress() const {
   const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(progress_.load());
   return std::chrono::duration<double>(since).count();
@@ -103,10 +108,12 @@ void EngineThread::take_commands() {
 void EngineThread::serve_until(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_commands();
+    const auto begin = Clock::now();
     const bool did_something = engine_->step();
     mark_progress();
     const ServerCounts counts = engine_->counts();
     std::unique_lock lock(mutex_);
+    if (did_something) recorder_.note(counts_, counts, begin);
     counts_ = counts;
     queued_ = counts.waiting;
     for (const auto& sequences : added_) queued_ += std::ssize(sequences);

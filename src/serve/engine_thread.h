@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve/engine.h"
+#include "serve/flight_recorder.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -27,6 +28,8 @@ class EngineThread final : public Server {
   void cancel(Ticket ticket) override;
   ServerCounts counts() const override;
   double seconds_since_progress() const override;
+  /// What the last steps did, the oldest first; also of an engine that has failed.
+  std::vector<StepRecord> recent_steps() const;
 
   /// Refuses later requests; those it has go on to their end.
   void drain();
@@ -60,6 +63,7 @@ class EngineThread final : public Server {
   std::condition_variable visited_;
   std::int64_t queued_ = 0;   // guarded by mutex_: sequences that were added or wait
   ServerCounts counts_;       // guarded by mutex_
+  FlightRecorder recorder_;   // guarded by mutex_
   bool has_failed_ = false;   // guarded by mutex_
   bool is_draining_ = false;  // guarded by mutex_
   std::atomic<std::uint64_t> tickets_ = 0;
