@@ -30,9 +30,15 @@ std::int64_t most_tokens(const InstanceSet& instances, const Used& used, std::in
 
 bool ends_with_a_draw(const Sequence& sequence) { return sequence.of->request.max_tokens > 0; }
 
+/// Tokens of the prompt that a sequence computes again, whose next ones were reported before it
+/// gave way.
+std::int64_t scored_before(const Sequence& sequence) {
+  return std::max<std::int64_t>(sequence.reported - sequence.launched, 0);
+}
+
 bool scores_prompt(const Sequence& sequence) {
   return sequence.of->request.prompt_log_probabilities &&
-         sequence.launched + 1 < sequence.prompt_tokens();
+         sequence.launched + scored_before(sequence) + 1 < sequence.prompt_tokens();
 }
 
 /// Whether all tokens that a sequence may have are drawn, or on their way.
@@ -50,8 +56,11 @@ Part part_of(Sequence& sequence, std::int64_t tokens) {
   Part part{.sequence = &sequence,
             .tokens = tokens,
             .draws = tokens == sequence.pending() && ends_with_a_draw(sequence)};
-  if (scores_prompt(sequence))
-    part.scored = std::min(tokens, sequence.prompt_tokens() - 1 - sequence.launched);
+  if (scores_prompt(sequence)) {
+    const std::int64_t end = std::min(tokens, sequence.prompt_tokens() - 1 - sequence.launched);
+    part.first_scored = std::min(scored_before(sequence), end);
+    part.scored = end - part.first_scored;
+  }
   return part;
 }
 
@@ -59,7 +68,10 @@ Part part_of(Sequence& sequence, std::int64_t tokens) {
 Part fitting_part(Sequence& sequence, const InstanceSet& instances, const Used& used,
                   std::int64_t room) {
   std::int64_t tokens = std::min(sequence.pending(), room);
-  if (scores_prompt(sequence)) tokens = std::min(tokens, most_queries(instances) - used.queries);
+  if (scores_prompt(sequence)) {
+    const std::int64_t answered = most_queries(instances) - used.queries;
+    tokens = std::min(tokens, scored_before(sequence) + answered);
+  }
   while (tokens > 0) {
     const Part part = part_of(sequence, tokens);
     const std::int64_t queries = used.queries + part.scored + (part.draws ? 1 : 0);

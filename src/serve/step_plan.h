@@ -12,8 +12,9 @@ namespace parhelion::serve {
 struct Part {
   Sequence* sequence = nullptr;
   std::int64_t tokens = 0;
-  std::int64_t scored = 0;  ///< of these, whose next token is in the prompt and is reported
-  bool draws = false;       ///< its last token gives a new one
+  std::int64_t scored = 0;        ///< of these, whose next token is in the prompt and is reported
+  std::int64_t first_scored = 0;  ///< the first of them: those before it were reported already
+  bool draws = false;             ///< its last token gives a new one
   const LogitEditsView* edits = nullptr;  ///< of the logits that it draws from
 };
 

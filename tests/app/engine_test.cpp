@@ -37,6 +37,18 @@ TEST_F(EngineTest, TokensDoNotDependOnPreemption) {
   }
 }
 
+TEST_F(EngineTest, PromptScoresAreToldOnceThoughTheirSequenceGivesWay) {
+  std::vector<serve::Request> requests = mixed_requests(6, 20);
+  for (serve::Request& request : requests) request.prompt_log_probabilities = true;
+  const std::vector<Heard> expected = alone(requests);
+  for (const bool overlaps : {false, true}) {
+    serve::Engine& engine =
+        make({.pages = 24, .reserve = serve::Reserve::grow, .overlaps = overlaps});
+    EXPECT_EQ(together(engine, requests), expected);
+    EXPECT_GT(engine.counts().preemptions, 0);
+  }
+}
+
 TEST_F(EngineTest, TokensDoNotDependOnStepsThatOverlap) {
   std::vector<serve::Request> requests = mixed_requests(9, 24);
   for (std::size_t i = 0; i < requests.size(); i += 2) requests[i].stop_filter = third_token;
