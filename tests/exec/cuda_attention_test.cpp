@@ -123,7 +123,7 @@ TEST(CudaAttention, HasTheSameBitsAtAnyCapacityOfDocuments) {
 }
 
 /// One row a count of new tokens, which are the last of the first `kv_length` tokens of the
-/// sequence; all rows read the same pages.
+/// sequence.
 struct PagedRow {
   std::int64_t kv_length, new_tokens;
 };
@@ -132,6 +132,24 @@ struct PagedBatch {
   std::vector<PagedRow> rows;
   std::int64_t padding = 0;  ///< tokens of no row
 };
+
+/// Rows read one of three copies of the sequence, by turns: copy c has its pages c places later, so
+/// that no row can do with another's table.
+constexpr std::int64_t kCopies = 3;
+
+double page_of(std::int64_t copy, std::int64_t page, std::int64_t pages) {
+  return static_cast<double>(copy * pages + (page + copy) % pages);
+}
+
+std::vector<double> copied_pages(const std::vector<double>& values, std::int64_t pages) {
+  std::vector<double> result(values.size() * kCopies);
+  const std::int64_t size = std::ssize(values) / pages;
+  for (std::int64_t copy = 0; copy < kCopies; ++copy)
+    for (std::int64_t page = 0; page < pages; ++page)
+      std::copy_n(values.begin() + page * size, size,
+                  result.begin() + static_cast<std::int64_t>(page_of(copy, page, pages)) * size);
+  return result;
+}
 
 test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
                       const PagedBatch& batch, std::int64_t page_tokens) {
@@ -142,7 +160,8 @@ test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
   std::vector<std::int64_t> counts;
   test::Wide q = test::zeros({test::kBf16, {0, heads.query, heads.d}});
   for (const PagedRow& row : rows) {
-    for (std::int64_t page = 0; page < pages; ++page) table.push_back(static_cast<double>(page));
+    for (std::int64_t page = 0; page < pages; ++page)
+      table.push_back(page_of((&row - rows.data()) % kCopies, page, pages));
     lengths.push_back(static_cast<double>(row.kv_length));
     counts.push_back(row.new_tokens);
     const auto end = packed.inputs[0].values.begin() + row.kv_length * width;
@@ -152,11 +171,11 @@ test::Case paged_case(const AttentionHeads& heads, const test::Case& packed,
   q.values.resize(static_cast<std::size_t>(q.dim(0) * width), 1);
   test::Case result{
       .name = "paged", .op = ir::PagedAttention{.scale = heads.scale()}, .inputs = {}};
-  const ir::TensorType page_type{test::kBf16, {pages, page_tokens, heads.kv, heads.d}};
+  const ir::TensorType page_type{test::kBf16, {kCopies * pages, page_tokens, heads.kv, heads.d}};
   const ir::TensorType table_type{ir::Kind::i32, {std::ssize(rows), pages}};
   result.inputs = {q,
-                   {page_type, packed.inputs[1].values},
-                   {page_type, packed.inputs[2].values},
+                   {page_type, copied_pages(packed.inputs[1].values, pages)},
+                   {page_type, copied_pages(packed.inputs[2].values, pages)},
                    {table_type, table},
                    test::prefix_sums(counts),
                    test::listed(ir::Kind::i32, lengths)};
@@ -192,6 +211,24 @@ TEST(CudaAttention, ServesTheBitsOfTrainingWhenExact) {
     expect_rows_of_training(heads, {{{512, 512}}});
     expect_rows_of_training(heads, {{{40, 16}, {300, 1}, {0, 0}, {511, 2}, {77, 77}}, 5});
   }
+}
+
+/// Rows of which so many have several tokens, the others one.
+PagedBatch mixed_batch(std::int64_t rows, std::int64_t several) {
+  PagedBatch batch{.rows = {}, .padding = 9};
+  const std::int64_t step = rows / std::max<std::int64_t>(several, 1);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const bool has_several = row % step == step - 1 && row / step < several;
+    batch.rows.push_back({30 + row * 7, has_several ? 2 + row % 19 : 1});
+  }
+  return batch;
+}
+
+/// Rows of several tokens for which there is a graph of few slots, of all, and none.
+TEST(CudaAttention, HasTheSameBitsHoweverManyRowsHaveSeveralTokens) {
+  ASSERT_EQ(cuda::slot_choices(40), (std::vector<std::int64_t>{5, 40}));
+  for (const std::int64_t several : {0, 1, 5, 6, 20})
+    expect_rows_of_training({4, 2, 64}, mixed_batch(40, several));
 }
 
 TEST(CudaAttention, ReadsNoKeysOfIdleRowsWhenFast) {
@@ -271,8 +308,8 @@ TEST(CudaAttention, LaysEqualRowsOutOnce) {
   const cuda::SharedLayout again = layouts.find(rows);
   EXPECT_TRUE(first.is_new && other.is_new);
   EXPECT_FALSE(again.is_new);
-  EXPECT_EQ(again.layout.safe_table, first.layout.safe_table);
-  EXPECT_NE(other.layout.safe_table, first.layout.safe_table);
+  EXPECT_EQ(again.layout.several.table, first.layout.several.table);
+  EXPECT_NE(other.layout.several.table, first.layout.several.table);
 }
 
 }  // namespace

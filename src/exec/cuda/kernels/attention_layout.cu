@@ -56,11 +56,11 @@ __device__ void write_slot(const DocumentLayout& layout, const DocumentSlots& sl
   slots.lse_offsets[slot] = begin * layout.lse_token;
 }
 
-/// Which call takes `used` documents; `choices` where none is needed.
-__device__ unsigned choice_of(const DocumentSlots& slots, std::int64_t used) {
-  if (used == 0) return static_cast<unsigned>(slots.choices);
+/// Which of `choices` numbers of slots holds `used`; `choices` where none is needed.
+__device__ unsigned choice_of(int choices, const std::int64_t* slots, std::int64_t used) {
+  if (used == 0) return static_cast<unsigned>(choices);
   int choice = 0;
-  while (choice + 1 < slots.choices && slots.choice_slots[choice] < used) ++choice;
+  while (choice + 1 < choices && slots[choice] < used) ++choice;
   return static_cast<unsigned>(choice);
 }
 
@@ -99,7 +99,8 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_documents_kernel(Docum
   }
   if (threadIdx.x != 0) return;
   if (used > slots.slots) write_slot(layout, slots, slots.slots, end);
-  if (slots.choices > 0) cudaGraphSetConditional(slots.condition, choice_of(slots, used));
+  if (slots.choices > 0)
+    cudaGraphSetConditional(slots.condition, choice_of(slots.choices, slots.choice_slots, used));
 }
 
 __global__ void __launch_bounds__(kLayoutThreads) zero_tail_kernel(TailRows tail) {
@@ -115,29 +116,65 @@ __device__ std::int32_t spare_token(const RowLayout& layout, std::int32_t severa
   return end >= 0 && end < layout.shape.tokens ? end : several;
 }
 
-/// `keys` is 0 where the row is none of these slots.
-__device__ void write_row_slot(const RowSlots& slots, std::int64_t row, std::int32_t length,
-                               std::int32_t keys, std::int32_t offset) {
-  if (slots.query_lengths == nullptr) return;
-  slots.query_lengths[row] = length;
-  slots.key_lengths[row] = keys;
-  if (slots.query_offsets != nullptr) slots.query_offsets[row] = offset;
-}
+/// The new tokens of a row, and its keys with them.
+struct RowTokens {
+  std::int32_t begin, count, keys;
+};
 
-__device__ void write_row(const RowLayout& layout, std::int64_t row, std::int32_t spare) {
+__device__ RowTokens tokens_of(const RowLayout& layout, std::int64_t row) {
   const RowShape& shape = layout.shape;
   const std::int32_t limit = static_cast<std::int32_t>(shape.tokens);
   const std::int32_t begin = min(max(layout.query_indptr[row], 0), limit);
   const std::int32_t count = max(min(layout.query_indptr[row + 1], limit) - begin, 0);
   const std::int64_t room = shape.pages > 0 ? shape.pages_per_row * shape.page_tokens : 0;
-  const std::int32_t keys = static_cast<std::int32_t>(
-      min(static_cast<std::int64_t>(max(layout.kv_length[row], 0)), room));
-  const bool is_single = layout.single.query_lengths != nullptr && count == 1;
-  const bool is_several = !is_single && count > 0;
-  write_row_slot(layout.single, row, is_single ? shape.single_length : 0, is_single ? keys : 0,
-                 (is_single ? begin : spare) * shape.query_token);
-  write_row_slot(layout.several, row, is_several ? count : 0, is_several ? keys : 0,
-                 begin * shape.query_token);
+  const std::int64_t keys = min(static_cast<std::int64_t>(max(layout.kv_length[row], 0)), room);
+  return {begin, count, static_cast<std::int32_t>(keys)};
+}
+
+__device__ void write_row_slot(const RowSlots& slots, std::int64_t slot, std::int32_t length,
+                               std::int32_t keys, std::int32_t offset) {
+  slots.query_lengths[slot] = length;
+  slots.key_lengths[slot] = keys;
+  if (slots.query_offsets != nullptr) slots.query_offsets[slot] = offset;
+}
+
+__device__ void write_single_row(const RowLayout& layout, std::int64_t row, std::int32_t spare) {
+  const RowTokens tokens = tokens_of(layout, row);
+  const bool is_single = tokens.count == 1;
+  write_row_slot(layout.single, row, is_single ? layout.shape.single_length : 0,
+                 is_single ? tokens.keys : 0,
+                 (is_single ? tokens.begin : spare) * layout.shape.query_token);
+}
+
+__device__ void write_row_together(const RowLayout& layout, std::int64_t row) {
+  const RowTokens tokens = tokens_of(layout, row);
+  write_row_slot(layout.several, row, tokens.count, tokens.count > 0 ? tokens.keys : 0,
+                 tokens.begin * layout.shape.query_token);
+}
+
+/// Gives the rows of more than one token the first slots. By the whole block.
+__device__ void write_several_rows(const RowLayout& layout, std::int32_t end) {
+  __shared__ int warp_counts[kLayoutWarps];
+  const RowShape& shape = layout.shape;
+  std::int64_t used = 0;
+  for (std::int64_t at = 0; at < shape.rows; at += kLayoutThreads) {
+    const std::int64_t row = at + threadIdx.x;
+    const RowTokens tokens = row < shape.rows ? tokens_of(layout, row) : RowTokens{};
+    const bool is_here = tokens.count > 1;
+    const int2 counts = count_before(is_here, warp_counts);
+    if (is_here) {
+      const std::int64_t slot = used + counts.x;
+      layout.several_rows[slot] = static_cast<std::int32_t>(row);
+      write_row_slot(layout.several, slot, tokens.count, tokens.keys,
+                     tokens.begin * shape.query_token);
+    }
+    used += counts.y;
+  }
+  for (std::int64_t slot = used + threadIdx.x; slot < shape.rows; slot += kLayoutThreads) {
+    layout.several_rows[slot] = 0;
+    write_row_slot(layout.several, slot, 0, 0, end * shape.query_token);
+  }
+  if (threadIdx.x == 0) *layout.several_count = static_cast<std::int32_t>(used);
 }
 
 /// Entry `i` of the table. A library may read ahead of a row's keys, so behind them stands the
@@ -151,18 +188,10 @@ __device__ std::int32_t safe_page(const RowLayout& layout, std::int64_t i) {
   return page >= 0 && page < shape.pages ? page : 0;
 }
 
-/// The first block lays out rows, the others copy the table.
-__global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
-  wait_for_inputs();
-  const RowShape& shape = layout.shape;
-  if (blockIdx.x > 0) {
-    const std::int64_t count = shape.rows * shape.pages_per_row;
-    const std::int64_t threads = static_cast<std::int64_t>(gridDim.x - 1) * blockDim.x;
-    std::int64_t i = static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
-    for (; i < count; i += threads) layout.safe_table[i] = safe_page(layout, i);
-    return;
-  }
+/// By the whole block.
+__device__ void write_single_rows(const RowLayout& layout) {
   __shared__ std::int32_t several;
+  const RowShape& shape = layout.shape;
   if (threadIdx.x == 0) several = 0;
   __syncthreads();
   for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x) {
@@ -172,13 +201,55 @@ __global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout 
   __syncthreads();
   const std::int32_t spare = spare_token(layout, several);
   for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
-    write_row(layout, row, spare);
-  if (threadIdx.x != 0) return;
+    write_single_row(layout, row, spare);
+}
+
+/// The first block lays out rows, the others copy the table of slots that are rows.
+__global__ void __launch_bounds__(kLayoutThreads) lay_out_rows_kernel(RowLayout layout) {
+  wait_for_inputs();
+  const RowShape& shape = layout.shape;
+  if (blockIdx.x > 0) {
+    const bool is_together = shape.slotting == RowSlotting::together;
+    std::int32_t* const table = is_together ? layout.several.table : layout.single.table;
+    const std::int64_t count = shape.rows * shape.pages_per_row;
+    const std::int64_t threads = static_cast<std::int64_t>(gridDim.x - 1) * blockDim.x;
+    std::int64_t i = static_cast<std::int64_t>(blockIdx.x - 1) * blockDim.x + threadIdx.x;
+    for (; i < count; i += threads) table[i] = safe_page(layout, i);
+    return;
+  }
   const std::int32_t limit = static_cast<std::int32_t>(shape.tokens);
   const std::int32_t end = min(max(layout.query_indptr[shape.rows], 0), limit);
+  if (shape.slotting != RowSlotting::together) write_single_rows(layout);
+  if (shape.slotting == RowSlotting::parted) write_several_rows(layout, end);
+  if (shape.slotting == RowSlotting::together) {
+    for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
+      write_row_together(layout, row);
+  }
+  if (threadIdx.x != 0) return;
   for (const RowSlots& slots : {layout.single, layout.several}) {
     if (slots.query_offsets != nullptr) slots.query_offsets[shape.rows] = end * shape.query_token;
   }
+}
+
+/// The table of slots that are not rows, once `several_rows` are known.
+__global__ void __launch_bounds__(kLayoutThreads) copy_several_table_kernel(RowLayout layout) {
+  wait_for_inputs();
+  const RowShape& shape = layout.shape;
+  const std::int64_t count = shape.rows * shape.pages_per_row;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i < count; i += threads) {
+    const std::int64_t slot = i / shape.pages_per_row;
+    const std::int64_t column = i - slot * shape.pages_per_row;
+    layout.several.table[i] =
+        safe_page(layout, layout.several_rows[slot] * shape.pages_per_row + column);
+  }
+}
+
+__global__ void choose_rows_kernel(const std::int32_t* count, RowChoices of,
+                                   cudaGraphConditionalHandle condition) {
+  wait_for_inputs();
+  cudaGraphSetConditional(condition, choice_of(of.choices, of.slots, *count));
 }
 
 /// Enough to give each thread one of `count`, but no more than copy and zero.
@@ -204,6 +275,14 @@ void lay_out_rows(const RowLayout& layout, cudaStream_t stream) {
   const std::int64_t entries = layout.shape.rows * layout.shape.pages_per_row;
   launch("lay_out_rows", lay_out_rows_kernel, 1 + blocks_for(entries), kLayoutThreads, stream,
          layout);
+  if (layout.shape.slotting != RowSlotting::parted) return;
+  launch("copy_several_table", copy_several_table_kernel, blocks_for(entries), kLayoutThreads,
+         stream, layout);
+}
+
+void choose_rows(const std::int32_t* count, const RowChoices& of,
+                 cudaGraphConditionalHandle condition, cudaStream_t stream) {
+  launch("choose_rows", choose_rows_kernel, 1, 1, stream, count, of, condition);
 }
 
 }  // namespace parhelion::exec::cuda

@@ -71,9 +71,10 @@ struct RowShape {
 
 /// Slots of rows that a library call takes: those with one new token, or with more.
 struct RowSlots {
-  std::int32_t* query_lengths = nullptr;  ///< [rows]; 0 where the row is none of these
+  std::int32_t* query_lengths = nullptr;  ///< [rows]; 0 where the slot is idle
   std::int32_t* key_lengths = nullptr;    ///< [rows]
   std::int32_t* query_offsets = nullptr;  ///< [rows + 1], elements of q; null where dense
+  std::int32_t* table = nullptr;          ///< [rows, pages_per_row]; every entry is a page
 };
 
 /// Rows of a paged batch as slots.
@@ -82,13 +83,28 @@ struct RowLayout {
   const std::int32_t* query_indptr = nullptr;  ///< [rows + 1]
   const std::int32_t* kv_length = nullptr;     ///< [rows]
   const std::int32_t* page_table = nullptr;    ///< [rows, pages_per_row]
-  /// Rows of one token; null members where rows go together. If parted, rows that are not of these
-  /// point at a token that is zero or written later, by `several`: a library may write zeros there.
+  /// Rows of one token, slot r row r; null members where rows go together. If parted, rows that are
+  /// not of these point at a token that is zero or written later, by `several`: a library may write
+  /// zeros there.
   RowSlots single;
-  RowSlots several;                    ///< null members where dense
-  std::int32_t* safe_table = nullptr;  ///< [rows, pages_per_row]; every entry is a page
+  /// The other rows; null members where dense. Slot r is row r where rows go together. If parted,
+  /// the first slots are those of more tokens, ascending, and the others are idle.
+  RowSlots several;
+  std::int32_t* several_rows = nullptr;   ///< [rows], if parted: which row each slot is
+  std::int32_t* several_count = nullptr;  ///< [1], if parted: slots that are not idle
 };
-/// Fills the arrays of both kinds and the table.
+/// Fills the arrays of both kinds and their tables.
 void lay_out_rows(const RowLayout& layout, cudaStream_t stream);
+
+inline constexpr int kMostRowChoices = 6;
+
+/// Numbers of slots for which there is a call, ascending; the last holds all.
+struct RowChoices {
+  int choices = 0;
+  std::int64_t slots[kMostRowChoices] = {};
+};
+/// Sets the condition to the first choice that holds *count slots, to `choices` if there are none.
+void choose_rows(const std::int32_t* count, const RowChoices& of,
+                 cudaGraphConditionalHandle condition, cudaStream_t stream);
 
 }  // namespace parhelion::exec::cuda

@@ -1,14 +1,20 @@
+#include "exec/cuda/graph_switch.h"
 #include "exec/cuda/kernels/attention_layout.h"
 #include "exec/cuda/kernels/attention_plain.h"
+#include "exec/cuda/libraries.h"
 #include "exec/cuda/ops/attention_candidates.h"
 #include "exec/cuda/ops/families.h"
+#include "exec/cuda/ops/length_classes.h"
 #include "exec/cuda/ops/row_layouts.h"
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace parhelion::exec::cuda {
 namespace {
+
+static_assert(kMostSlotChoices <= kMostRowChoices);
 
 struct PagedOp {
   std::int64_t tokens = 0;
@@ -45,15 +51,17 @@ RowSlotting slotting_of(const PagedOp& op, SingleRows rows) {
 
 /// Graphs of a paged attention. Rows of one new token may have their own, which is several times as
 /// fast: it reads a group's keys once. Lengths are data, so where a row may have more both run, and
-/// each finds the other's rows empty.
+/// each finds the other's rows empty. A library spends time on idle slots, and few rows of a step
+/// have several tokens: of those there are graphs of ever more slots, one of which each run takes.
 struct PagedGraphs {
   RowSlotting slotting = RowSlotting::together;
   const AttentionGraph* single = nullptr;
-  const AttentionGraph* several = nullptr;
+  std::vector<std::int64_t> slots;  ///< of each of `several`, ascending
+  std::vector<const AttentionGraph*> several;
 
   bool is_complete() const {
     return (single != nullptr || slotting == RowSlotting::together) &&
-           (several != nullptr || slotting == RowSlotting::dense);
+           std::ranges::find(several, nullptr) == several.end();
   }
 };
 
@@ -63,7 +71,8 @@ AttentionUse single_use(const Device& device) {
 }
 
 PagedGraphs find_graphs(const PagedOp& op, const Device& device, SingleRows rows) {
-  PagedGraphs graphs{.slotting = slotting_of(op, rows)};
+  PagedGraphs graphs;
+  graphs.slotting = slotting_of(op, rows);
   AttentionForm form = op.form;
   if (graphs.slotting != RowSlotting::together) {
     form.use = single_use(device);
@@ -75,7 +84,12 @@ PagedGraphs find_graphs(const PagedOp& op, const Device& device, SingleRows rows
     form.use = AttentionUse::prefill;
     form.most_tokens = std::max<std::int64_t>(2, std::min(op.tokens, op.room()));
     form.is_dense = false;
-    graphs.several = find_attention(device, form);
+    const bool is_parted = graphs.slotting == RowSlotting::parted;
+    graphs.slots = is_parted ? slot_choices(op.rows) : std::vector{op.rows};
+    for (const std::int64_t slots : graphs.slots) {
+      form.slots = slots;
+      graphs.several.push_back(find_attention(device, form));
+    }
   }
   return graphs;
 }
@@ -108,26 +122,24 @@ class PagedKernel final : public Kernel {
   PagedKernel(const Device& device, const PagedOp& op, const PagedGraphs& graphs,
               const SharedLayout& rows)
       : handle_(attention_handle(device)),
+        body_stream_(device.libraries->body_stream()),
         op_(op),
         graphs_(graphs),
         rows_(rows),
         zeroes_idle_rows_(graphs.slotting == RowSlotting::dense &&
                           single_use(device) == AttentionUse::decode) {
-    for (const AttentionGraph* graph : {graphs.single, graphs.several})
-      if (graph != nullptr) workspace_bytes = std::max(workspace_bytes, graph->workspace_bytes());
+    needs_capture = graphs.several.size() > 1;
+    if (graphs.single != nullptr) workspace_bytes = graphs.single->workspace_bytes();
+    for (const AttentionGraph* graph : graphs.several)
+      workspace_bytes = std::max(workspace_bytes, graph->workspace_bytes());
   }
 
   /// Rows of one token go first: where they have idle slots, the others write later.
   void launch(const LaunchArgs& args) override {
     if (rows_.is_new) lay_out_rows(layout_from(args), args.stream);
     if (!zeroes_idle_rows_) zero_tail(tail_of(args), args.stream);
-    const AttentionOperands operands{.q = args.inputs[0],
-                                     .k = args.inputs[1],
-                                     .v = args.inputs[2],
-                                     .o = args.outputs[0],
-                                     .page_table = rows_.layout.safe_table};
-    run(graphs_.single, operands, rows_.layout.single, args);
-    run(graphs_.several, operands, rows_.layout.several, args);
+    if (graphs_.single != nullptr) run(*graphs_.single, rows_.layout.single, args, args.stream);
+    if (!graphs_.several.empty()) run_several(args);
   }
 
  private:
@@ -146,16 +158,36 @@ class PagedKernel final : public Kernel {
     return tail;
   }
 
-  void run(const AttentionGraph* graph, AttentionOperands operands, const RowSlots& slots,
-           const LaunchArgs& args) const {
-    if (graph == nullptr) return;
+  void run(const AttentionGraph& graph, const RowSlots& slots, const LaunchArgs& args,
+           cudaStream_t stream) const {
+    AttentionOperands operands{.q = args.inputs[0],
+                               .k = args.inputs[1],
+                               .v = args.inputs[2],
+                               .o = args.outputs[0],
+                               .page_table = slots.table};
     operands.query_lengths = slots.query_lengths;
     operands.key_lengths = slots.key_lengths;
     operands.query_offsets = slots.query_offsets;
-    graph->run(handle_, operands, args.workspace, args.stream);
+    graph.run(handle_, operands, args.workspace, stream);
+  }
+
+  void run_several(const LaunchArgs& args) const {
+    const RowSlots& slots = rows_.layout.several;
+    if (!needs_capture) return run(*graphs_.several.front(), slots, args, args.stream);
+    RowChoices of{.choices = static_cast<int>(graphs_.slots.size()), .slots = {}};
+    std::ranges::copy(graphs_.slots, of.slots);
+    const cudaGraphConditionalHandle condition = make_condition(args.stream);
+    choose_rows(rows_.layout.several_count, of, condition, args.stream);
+    std::vector<SwitchBody> bodies;
+    for (const AttentionGraph* graph : graphs_.several) {
+      bodies.emplace_back(
+          [this, graph, &slots, &args](cudaStream_t to) { run(*graph, slots, args, to); });
+    }
+    capture_switch(args.stream, body_stream_, condition, bodies);
   }
 
   cudnnContext* handle_;
+  cudaStream_t body_stream_;
   PagedOp op_;
   PagedGraphs graphs_;
   SharedLayout rows_;

@@ -12,15 +12,19 @@ RowSlots take_row_slots(WorkspaceCursor& cursor, const RowShape& shape) {
   RowSlots slots{.query_lengths = cursor.integers(shape.rows),
                  .key_lengths = cursor.integers(shape.rows)};
   if (shape.slotting != RowSlotting::dense) slots.query_offsets = cursor.integers(shape.rows + 1);
+  slots.table = cursor.integers(shape.rows * shape.pages_per_row);
   return slots;
 }
 
 RowLayout take_row_layout(WorkspaceCursor& cursor, const RowShape& shape) {
   RowLayout layout{};
   layout.shape = shape;
-  layout.safe_table = cursor.integers(shape.rows * shape.pages_per_row);
   if (shape.slotting != RowSlotting::together) layout.single = take_row_slots(cursor, shape);
   if (shape.slotting != RowSlotting::dense) layout.several = take_row_slots(cursor, shape);
+  if (shape.slotting == RowSlotting::parted) {
+    layout.several_rows = cursor.integers(shape.rows);
+    layout.several_count = cursor.integers(1);
+  }
   return layout;
 }
 
