@@ -6,12 +6,12 @@
 #
 # Parts: check (conformance), sanitize (memcheck, racecheck and initcheck over small cases), job (a small job, and its bits
 # through every path), large-job (one of 0.6B parameters, and its checkpoints), attention, train,
-# decode, levels (what exact and invariant cost by family), explain (kernels against the roofline),
+# decode, levels (what exact and invariant cost by family), serve (a core made and served; a busy engine), explain (kernels against the roofline),
 # peer-train, peer-decode. A machine with every package of the README needs no bundle from elsewhere: `bundle`, then `run`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle=build/device
-programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step bench/bench_gpu_attention)
+programs=(src/app/parhelion tests/exec/exec_gpu_test bench/bench_train_step bench/bench_gpu_attention bench/bench_serve_saturation)
 
 # Libraries that a bare GPU machine lacks: all but those of the compiler, the driver and CUDA.
 copy_libraries() {
@@ -78,6 +78,14 @@ run_levels() {
   step "$bundle/parhelion" bench bench/qwen3_0_6b.json --random --device cuda --numerics all --batch 1,64,256 \
     --context 1024 --prompt 512,4096
 }
+run_serve() {
+  local numerics
+  step bench/gpu_serve.sh "$bundle/parhelion"
+  for numerics in fast invariant exact; do
+    step "$bundle/bench_serve_saturation" bench/qwen3_0_6b.json "cuda:$numerics" 256 100 1024 512 8192
+  done
+  step "$bundle/bench_serve_saturation" bench/qwen3_0_6b.json cuda:fast 256 100 1024 1536 8192
+}
 explain_sums() { "$bundle/parhelion" explain bench/qwen3_0_6b.json --device cuda "$@" | sed -n '/^measured/p; /^by kernel/,/^all/p'; }
 run_explain() {
   step explain_sums --numerics fast --context 1024
@@ -95,7 +103,7 @@ run_parts() {
   export LD_LIBRARY_PATH
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   local parts=("$@")
-  ((${#parts[@]} > 0)) || parts=(check sanitize job large-job attention train decode levels explain peer-train peer-decode)
+  ((${#parts[@]} > 0)) || parts=(check sanitize job large-job attention train decode levels serve explain peer-train peer-decode)
   for part in "${parts[@]}"; do "run_${part//-/_}"; done
 }
 
