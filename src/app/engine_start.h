@@ -29,6 +29,7 @@ struct TextParts {
   text::Tokenizer tokenizer;
   std::optional<text::ChatTemplate> chat_template = {};
   text::ReplyFormat reply_format = {};
+  std::optional<std::string> template_source = {};
 };
 
 /// What an engine is made from, whatever it was read from.

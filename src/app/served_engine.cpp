@@ -48,10 +48,10 @@ std::string fingerprint_of(const EngineStart& start) {
 
 TextParts text_of_model(const std::filesystem::path& model) {
   TextParts parts{.tokenizer = load_tokenizer(model)};
-  if (const auto source = load_chat_template(model)) {
-    parts.chat_template.emplace(*source);
-    parts.reply_format = text::detect_reply_format(*source);
-  }
+  parts.template_source = load_chat_template(model);
+  if (!parts.template_source) return parts;
+  parts.chat_template.emplace(*parts.template_source);
+  parts.reply_format = text::detect_reply_format(*parts.template_source);
   return parts;
 }
 

@@ -99,7 +99,10 @@ void check_choice(const ServingChoice& choice) {
 
 TextParts text_of(const contract::Frontend& frontend) {
   TextParts parts{.tokenizer = prepare::tokenizer_of(frontend)};
-  if (!frontend.chat_template.empty()) parts.chat_template.emplace(frontend.chat_template);
+  if (!frontend.chat_template.empty()) {
+    parts.template_source = frontend.chat_template;
+    parts.chat_template.emplace(frontend.chat_template);
+  }
   if (!frontend.reasoning_format.empty())
     parts.reply_format.reasoning = text::reasoning_format(frontend.reasoning_format);
   if (!frontend.tool_format.empty())

@@ -289,6 +289,54 @@ TEST_P(CoreAndModel, SayTheSameOverHttpBitForBit) {
   }
 }
 
+class CoreOfAdapter : public ModelFilesTest,
+                      public testing::WithParamInterface<prepare::AdapterUse> {};
+INSTANTIATE_TEST_SUITE_P(Uses, CoreOfAdapter,
+                         testing::Values(prepare::AdapterUse::merge, prepare::AdapterUse::keep),
+                         [](const auto& one) {
+                           return one.param == prepare::AdapterUse::merge ? "merge" : "keep";
+                         });
+
+TEST_P(CoreOfAdapter, SaysWhatTheModelSaysWithIt) {
+  const std::filesystem::path adapter =
+      std::filesystem::path(PARHELION_TEST_DATA) / "model" / "peft_tiny";
+  const model::OpenedModel opened = open_with_adapter(tiny_directory(), adapter);
+  prepare::PrepareOptions options = corpus_options(tiny_directory(), ir::Kind::f32);
+  options.core.adapter = GetParam();
+  prepare::prepare_core(opened, options, directory_ / "m.core");
+  RunningServer core(choice_of(directory_ / "m.core"));
+  ServingChoice choice = choice_of(tiny_directory());
+  choice.dtype = "f32";
+  choice.adapter = adapter;
+  RunningServer model(choice);
+  const Json said = core.completion(0, true);
+  const Json expected = model.completion(0, true);
+  EXPECT_EQ(ids_line(said), ids_line(expected));
+  const bool has_same_bits = GetParam() == prepare::AdapterUse::keep;
+  EXPECT_EQ(said == expected, has_same_bits);
+}
+
+TEST_F(ServedCore, GeneratesAndScoresAsItsModelDoes) {
+  const std::filesystem::path core = directory_ / "m.core";
+  write_model_core(core, tiny_gguf(), tiny_gguf(), ir::Kind::f32);
+  const std::string text = put("text", "The sun rises over the ice.").string();
+  for (const std::string& rest : {std::string("--json --through prefill '" + text + "'"),
+                                  std::string("--json --bos --through prefill '" + text + "'")}) {
+    const std::string scored = "--threads 1 " + rest;
+    const Outcome said = run("score '" + core.string() + "' --allow-unsigned " + scored);
+    EXPECT_EQ(said.code, 0) << said.output;
+    EXPECT_EQ(said.output, run("score '" + tiny_gguf().string() + "' " + scored).output);
+  }
+  const std::string asked = " --threads 1 --temperature 1 --seed 3 --max-tokens 20 ";
+  for (const std::string prompt : {"--prompt 'The sun'", "--chat 'What is a parhelion?'"}) {
+    // Standard error may tell of other kernels.
+    const Outcome said =
+        run("generate '" + core.string() + "' --allow-unsigned" + asked + prompt + " 2> /dev/null");
+    EXPECT_EQ(said.code, 0);
+    EXPECT_EQ(said.output, run("generate '" + tiny_gguf().string() + "'" + asked + prompt).output);
+  }
+}
+
 TEST_F(ServedCore, TheCommandsTakeIt) {
   const std::string core = "'" + corpus_file("tiny.core").string() + "' --trust '" +
                            corpus_file("corpus.pub").string() + "' --threads 1 ";

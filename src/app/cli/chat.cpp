@@ -26,8 +26,7 @@ using ChatClock = std::chrono::steady_clock;
 struct ChatCommand {
   RunOptions run;
   TrustOptions trust;
-  bool names_device = false;
-  bool names_numerics = false;
+  ServingChoice choice;
   std::string system;
   std::int64_t max_tokens = 0;
   std::optional<double> temperature;
@@ -132,14 +131,8 @@ class Conversation {
 };
 
 void run_chat(const ChatCommand& command) {
-  ServingChoice choice{.model = resolve_model(command.run.model),
-                       .adapter = command.run.adapter,
-                       .dtype = command.run.dtype,
-                       .executor = command.run.executor};
+  ServingChoice choice = command.choice;
   choice.rows = 1;
-  choice.trust = trust_of(command.trust);
-  choice.names_device = command.names_device;
-  choice.names_numerics = command.names_numerics;
   ServedEngine served = start_engine(
       choice, [](std::string_view why) { log(LogLevel::error, "the engine has ended: {}", why); });
   ensure(served.model.chat_template.has_value(), ErrorKind::invalid,
@@ -159,9 +152,7 @@ void run_chat(const ChatCommand& command) {
 void add_chat(CLI::App& app) {
   auto command = std::make_shared<ChatCommand>();
   CLI::App* chat = app.add_subcommand("chat", "Talk with a model, a line a message");
-  add_run_options(*chat, command->run);
-  chat->get_option("MODEL")->description(kModelOrCoreHelp);
-  add_trust_options(*chat, command->trust);
+  add_core_options(*chat, command->run, command->trust);
   chat->add_option("--system", command->system, "what the model is told first");
   chat->add_option("--max-tokens", command->max_tokens, "most tokens of an answer; 0 = the context")
       ->check(CLI::Range(0, 1 << 24))
@@ -171,8 +162,8 @@ void add_chat(CLI::App& app) {
                    "keep the likeliest tokens whose probability reaches P");
   chat->add_option("--seed", command->seed, "of the draws; random if absent");
   chat->callback([command, chat] {
-    command->names_device = chat->count("--device") > 0;
-    command->names_numerics = chat->count("--numerics") > 0;
+    command->run.model = resolve_model(command->run.model);
+    take_core_options(*chat, command->run, command->trust, command->choice);
     run_chat(*command);
   });
 }

@@ -1,5 +1,7 @@
 #include "app/chat_prompt.h"
 #include "app/cli/command.h"
+#include "app/cli/trust_options.h"
+#include "app/engine_start.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/weights.h"
@@ -23,6 +25,8 @@ using Seconds = std::chrono::duration<double>;
 
 struct GenerateOptions {
   RunOptions run;
+  TrustOptions trust;
+  ServingChoice core;  // of a core, how it is started
   std::string prompt;
   std::filesystem::path prompt_file;
   std::string chat;
@@ -94,23 +98,60 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
   return loaded;
 }
 
-/// The message as the model's chat template frames it.
-std::string framed_chat(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
-  const std::optional<std::string> source = load_chat_template(options.run.model);
-  ensure(source.has_value(), ErrorKind::invalid,
-         "{}: has no chat template, expected one for --chat", options.run.model.string());
-  return chat_prompt(*source, tokenizer, options.chat);
+/// What a prompt is made with, and an engine for one of so many tokens.
+struct GenerationSource {
+  text::Tokenizer tokenizer;
+  std::optional<std::string> chat_template = {};
+  std::function<LoadedEngine(std::int64_t prompt_tokens)> load = {};
+};
+
+GenerationSource model_source(const GenerateOptions& options, LoadTimes& times) {
+  GenerationSource source{.tokenizer = load_tokenizer(options.run.model)};
+  if (!options.chat.empty()) source.chat_template = load_chat_template(options.run.model);
+  source.load = [&](std::int64_t tokens) { return load_engine(options, tokens, times); };
+  times.end_part("tokenizer");
+  return source;
 }
 
-std::string prompt_text(const GenerateOptions& options, const text::Tokenizer& tokenizer) {
-  if (!options.chat.empty()) return framed_chat(options, tokenizer);
+LoadedEngine load_core_engine(EngineStart& start, LoadTimes& times) {
+  LoadedEngine loaded{.executor = std::move(start.executor), .engine = {}};
+  loaded.engine = std::make_unique<serve::Engine>(std::move(start.contract), *loaded.executor,
+                                                  serve::EngineSettings{});
+  start.after_plan(loaded.engine->stepper());
+  times.end_part("plan");
+  start.upload(*loaded.executor);
+  times.end_part("weights");
+  return loaded;
+}
+
+GenerationSource core_source(const GenerateOptions& options, LoadTimes& times) {
+  StartTimes parts;
+  const auto start = std::make_shared<EngineStart>(start_of_core(options.core, parts));
+  times.end_part("open");
+  TextParts text = start->read_text();
+  GenerationSource source{.tokenizer = std::move(text.tokenizer)};
+  source.chat_template = std::move(text.template_source);
+  source.load = [start, &times](std::int64_t) { return load_core_engine(*start, times); };
+  times.end_part("tokenizer");
+  return source;
+}
+
+/// The message as the model's chat template frames it.
+std::string framed_chat(const GenerateOptions& options, const GenerationSource& source) {
+  ensure(source.chat_template.has_value(), ErrorKind::invalid,
+         "{}: has no chat template, expected one for --chat", options.run.model.string());
+  return chat_prompt(*source.chat_template, source.tokenizer, options.chat);
+}
+
+std::string prompt_text(const GenerateOptions& options, const GenerationSource& source) {
+  if (!options.chat.empty()) return framed_chat(options, source);
   return options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
 }
 
 std::vector<std::int32_t> prompt_ids(const GenerateOptions& options,
-                                     const text::Tokenizer& tokenizer) {
-  return tokenizer.encode(prompt_text(options, tokenizer),
-                          {.frame = tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none});
+                                     const GenerationSource& source) {
+  const text::Frame frame = source.tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none;
+  return source.tokenizer.encode(prompt_text(options, source), {.frame = frame});
 }
 
 double rate(std::size_t tokens, Seconds time) {
@@ -151,17 +192,19 @@ std::optional<double> as_number(std::optional<std::int64_t> value) {
 
 void run_generate(const GenerateOptions& options) {
   LoadTimes times(Clock::now());
-  const text::Tokenizer tokenizer = load_tokenizer(options.run.model);
-  times.end_part("tokenizer");
-  const serve::Request request{.prompt = prompt_ids(options, tokenizer),
+  const GenerationSource source = contract::is_core(options.run.model)
+                                      ? core_source(options, times)
+                                      : model_source(options, times);
+  const serve::Request request{.prompt = prompt_ids(options, source),
                                .max_tokens = options.max_tokens,
                                .temperature = options.temperature,
                                .top_k = as_number(options.top_k),
                                .top_p = options.top_p,
                                .min_p = options.min_p,
                                .seed = options.seed};
-  const auto loaded = load_engine(options, static_cast<std::int64_t>(request.prompt.size()), times);
-  text::Detokenizer detokenizer(tokenizer, text::SpecialTokens::skip, text::UnknownIds::replace);
+  const LoadedEngine loaded = source.load(std::ssize(request.prompt));
+  text::Detokenizer detokenizer(source.tokenizer, text::SpecialTokens::skip,
+                                text::UnknownIds::replace);
   std::string text;
   const auto take = [&](const std::string& piece) {
     if (!options.json) print(piece);
@@ -179,7 +222,7 @@ void run_generate(const GenerateOptions& options) {
 void add_generate(CLI::App& app) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Continue a prompt, or answer in a chat");
-  add_run_options(*command, options->run);
+  add_core_options(*command, options->run, options->trust);
   CLI::Option_group* source = command->add_option_group("prompt", "what to continue; one of these");
   source->add_option("--prompt", options->prompt, "text to continue");
   source->add_option("--prompt-file", options->prompt_file,
@@ -202,8 +245,9 @@ void add_generate(CLI::App& app) {
   command->add_flag(
       "--json", options->json,
       "write one JSON object: prompt_ids, ids, text, logprobs, finish_reason, timing");
-  command->callback([options] {
+  command->callback([options, command] {
     options->run.model = resolve_model(options->run.model);
+    take_core_options(*command, options->run, options->trust, options->core);
     run_generate(*options);
   });
 }

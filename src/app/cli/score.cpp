@@ -1,4 +1,6 @@
 #include "app/cli/command.h"
+#include "app/cli/trust_options.h"
+#include "app/engine_start.h"
 #include "app/model_files.h"
 #include "app/tokenizer_files.h"
 #include "app/train_score.h"
@@ -12,6 +14,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 namespace parhelion::app {
@@ -21,6 +24,8 @@ constexpr std::int64_t kScoreChunk = 256;  // rows of logits that exist at one t
 
 struct ScoreOptions {
   RunOptions run;
+  TrustOptions trust;
+  ServingChoice core;  // of a core, how it is started
   std::filesystem::path file;
   std::filesystem::path ids_file;
   std::string through = "train";
@@ -46,12 +51,33 @@ std::int64_t chunk_of(std::string_view through) {
   return chunk;
 }
 
-std::vector<std::int32_t> ids_to_score(const ScoreOptions& options) {
+std::vector<std::int32_t> ids_to_score(const ScoreOptions& options,
+                                       const std::function<text::Tokenizer()>& tokenizer) {
   if (!options.ids_file.empty())
     return parse_ids(read_text(options.ids_file), options.ids_file.string());
-  const text::Tokenizer tokenizer = load_tokenizer(options.run.model);
-  return tokenizer.encode(read_text(options.file),
-                          {.frame = options.bos ? text::Frame::bos : text::Frame::none});
+  return tokenizer().encode(read_text(options.file),
+                            {.frame = options.bos ? text::Frame::bos : text::Frame::none});
+}
+
+/// Ids and the log-probabilities of all but the first.
+struct Scored {
+  std::vector<std::int32_t> ids;
+  std::vector<float> log_probabilities;
+};
+
+Scored score_core(const ScoreOptions& options) {
+  ensure(options.through == "prefill", ErrorKind::invalid,
+         "--through: is '{}', expected prefill for a core, which has serving programs alone and "
+         "their own steps",
+         options.through);
+  StartTimes times;
+  EngineStart start = start_of_core(options.core, times);
+  Scored scored;
+  scored.ids = ids_to_score(options, [&] { return start.read_text().tokenizer; });
+  serve::Engine engine(std::move(start.contract), *start.executor, {});
+  start.upload(*start.executor);
+  scored.log_probabilities = serve::score(engine, scored.ids);
+  return scored;
 }
 
 std::vector<float> score(const ScoreOptions& options, std::span<const std::int32_t> ids) {
@@ -74,6 +100,14 @@ std::vector<float> score(const ScoreOptions& options, std::span<const std::int32
   return serve::score(engine, ids);
 }
 
+Scored score_model(const ScoreOptions& options) {
+  if (options.through != "train") chunk_of(options.through);
+  Scored scored;
+  scored.ids = ids_to_score(options, [&] { return load_tokenizer(options.run.model); });
+  scored.log_probabilities = score(options, scored.ids);
+  return scored;
+}
+
 double perplexity(std::span<const float> log_probabilities) {
   double sum = 0;
   for (const float value : log_probabilities) sum += static_cast<double>(value);
@@ -91,9 +125,8 @@ Json score_as_json(std::span<const std::int32_t> ids, std::span<const float> log
 }
 
 void run_score(const ScoreOptions& options) {
-  if (options.through != "train") chunk_of(options.through);
-  const std::vector<std::int32_t> ids = ids_to_score(options);
-  const std::vector<float> log_probabilities = score(options, ids);
+  const auto [ids, log_probabilities] =
+      contract::is_core(options.run.model) ? score_core(options) : score_model(options);
   if (options.json) {
     print(write_json(score_as_json(ids, log_probabilities)) + "\n");
     return;
@@ -112,7 +145,7 @@ void add_score(CLI::App& app) {
   auto options = std::make_shared<ScoreOptions>();
   CLI::App* command =
       app.add_subcommand("score", "Log-probability of every token of a text, and its perplexity");
-  add_run_options(*command, options->run);
+  add_core_options(*command, options->run, options->trust);
   CLI::Option* file =
       command->add_option("FILE", options->file, "text to score; standard input if absent or -");
   command->add_option("--ids-file", options->ids_file, "score these ids, separated by white space")
@@ -124,8 +157,9 @@ void add_score(CLI::App& app) {
   command->add_flag("--bos", options->bos, "put the model's BOS first");
   command->add_flag("--json", options->json,
                     "write one JSON object: ids, logprobs (null first), perplexity");
-  command->callback([options] {
+  command->callback([options, command] {
     options->run.model = resolve_model(options->run.model);
+    take_core_options(*command, options->run, options->trust, options->core);
     run_score(*options);
   });
 }

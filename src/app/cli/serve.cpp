@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/cli/effective_options.h"
+#include "app/cli/serve_admin.h"
 #include "app/cli/stage_limit.h"
 #include "app/cli/trust_options.h"
 #include "app/http/api.h"
@@ -35,6 +36,7 @@ struct ServeOptions {
   HttpOptions http;
   std::filesystem::path config;
   std::filesystem::path keys;
+  std::filesystem::path admin_keys;
   std::vector<std::string> aliases;
   std::vector<std::string> cors_origins;
   bool strict_fields = false;
@@ -83,6 +85,7 @@ void write_line(std::string_view line) {
 ApiOptions api_options(const ServeOptions& options) {
   ApiOptions api{.strict_fields = options.strict_fields};
   if (!options.keys.empty()) api.keys = Keys(read_file(options.keys, 1 << 20));
+  if (!options.admin_keys.empty()) api.admin_keys = Keys(read_file(options.admin_keys, 1 << 20));
   api.cors_origins = options.cors_origins;
   api.version = options.version;
   api.request_seconds = options.request_seconds;
@@ -176,6 +179,7 @@ void run_serve(ServeOptions& options, const std::string& effective) {
   if (load(parts, options, signals, on_failure)) {
     parts.engine->model.aliases = options.aliases;
     const ServedModel& model = parts.engine->model;
+    api_settings.admin = admin_actions(*parts.engine->engine);
     parts.api = std::make_unique<Api>(model, *parts.engine->engine, std::move(api_settings));
     parts.gate->open(*parts.api);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -186,6 +190,7 @@ void run_serve(ServeOptions& options, const std::string& effective) {
                     parts.engine->cache_tokens, seconds, part_times(*parts.engine)));
     signals.wait();
     drain(parts, signals, has_failed ? 0 : options.drain_seconds);
+    if (has_failed) log_recent_steps(*parts.engine->engine);
   }
   stop(parts);
   ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
@@ -251,6 +256,8 @@ void add_http_options(CLI::App& command, ServeOptions& options) {
       ->check(CLI::Range(1 << 10, 1 << 30))
       ->capture_default_str();
   command.add_option("--keys", options.keys, "file of the keys that clients need, one a line");
+  command.add_option("--admin-keys", options.admin_keys,
+                     "file of the keys that /admin needs; closed without");
   command.add_option("--alias", options.aliases, "another name of the model");
   command.add_option("--cors-origin", options.cors_origins,
                      "origin whose pages may ask, such as https://chat.example; * = any");
@@ -274,9 +281,7 @@ void add_serve(CLI::App& app) {
   options->run.executor.numerics = "invariant";
   CLI::App* command =
       app.add_subcommand("serve", "Answer OpenAI's and Anthropic's clients over HTTP");
-  add_run_options(*command, options->run);
-  command->get_option("MODEL")->description(kModelOrCoreHelp);
-  add_trust_options(*command, options->trust);
+  add_core_options(*command, options->run, options->trust);
   add_engine_options(*command, options->serving);
   add_http_options(*command, *options);
   command->add_flag("--no-prefix-cache", options->no_prefix_cache,
@@ -293,13 +298,8 @@ void add_serve(CLI::App& app) {
   command->callback([options, command] {
     if (!options->config.empty()) read_option_file(*command, options->config);
     ServingChoice& serving = options->serving;
-    serving.model = resolve_model(options->run.model);
-    serving.adapter = options->run.adapter;
-    serving.dtype = options->run.dtype;
-    serving.executor = options->run.executor;
-    serving.names_device = command->count("--device") > 0;
-    serving.names_numerics = command->count("--numerics") > 0;
-    serving.trust = trust_of(options->trust);
+    options->run.model = resolve_model(options->run.model);
+    take_core_options(*command, options->run, options->trust, serving);
     serving.shares_prefixes = !options->no_prefix_cache;
     run_serve(*options, print_options(*command, options->config));
   });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "app/cli/command.h"
+#include "app/served_engine.h"
 #include "contract/keys.h"
 
 #include <filesystem>
@@ -19,5 +21,12 @@ void add_trust_options(CLI::App& command, TrustOptions& options);
 
 /// Errors: as contract::read_trust_store.
 contract::Trust trust_of(const TrustOptions& options);
+
+/// Options that all commands share which run a model or a core.
+void add_core_options(CLI::App& command, RunOptions& run, TrustOptions& trust);
+
+/// What they say, once the command line is read. Errors: as trust_of.
+void take_core_options(const CLI::App& command, const RunOptions& run, const TrustOptions& trust,
+                       ServingChoice& choice);
 
 }  // namespace parhelion::app

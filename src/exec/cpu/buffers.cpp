@@ -65,12 +65,17 @@ void Buffers::repack(Entry& entry, std::span<std::byte> content) {
        entry.packed.bytes());
 }
 
+/// Kept from upload to upload, since the system clears what it gives.
+std::span<std::byte> Buffers::staging(std::int64_t bytes) {
+  if (staging_.size() < bytes || staging_.data() == nullptr) staging_ = Memory(bytes);
+  return staging_.bytes().first(static_cast<std::size_t>(bytes));
+}
+
 void Buffers::upload(std::string_view name, const std::function<void(std::span<std::byte>)>& fill) {
   Entry& entry = find(name);
-  Memory staging;
-  if (entry.plain.data() == nullptr) staging = Memory(ir::byte_count(entry.buffer.type));
-  const std::span<std::byte> content =
-      entry.plain.data() == nullptr ? staging.bytes() : entry.plain.bytes();
+  const std::span<std::byte> content = entry.plain.data() == nullptr
+                                           ? staging(ir::byte_count(entry.buffer.type))
+                                           : entry.plain.bytes();
   fill(content);
   if (entry.packed.data() != nullptr) repack(entry, content);
   entry.filled = true;

@@ -29,6 +29,8 @@ class Buffers {
   void upload(std::string_view name, const std::function<void(std::span<std::byte>)>& fill);
   std::span<std::byte> plain(std::string_view name);
   bool is_filled(std::string_view name) const;
+  /// Gives back what uploads share: call it when they are over.
+  void drop_staging() { staging_ = Memory(); }
   std::vector<ir::Buffer> parameters() const;
 
  private:
@@ -41,8 +43,10 @@ class Buffers {
   Entry& find(std::string_view name);
   void generate(Entry& entry);
   void repack(Entry& entry, std::span<std::byte> content);
+  std::span<std::byte> staging(std::int64_t bytes);
 
   Device device_;
+  Memory staging_;  // of uploads whose row-major form is not kept
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

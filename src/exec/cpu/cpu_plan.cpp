@@ -93,6 +93,7 @@ std::span<std::byte> CpuPlan::host(std::string_view name) {
 void CpuPlan::get_ready() {
   if (ready_) return;
   check_parameters(instance_, buffers_);
+  buffers_.drop_staging();
   ready_ = true;
 }
 
