@@ -1,6 +1,5 @@
 #include "app/weights.h"
 
-#include "base/parallel.h"
 #include "state/convert.h"
 
 #include <algorithm>
@@ -18,9 +17,7 @@ void upload_weights(const model::OpenedModel& opened, ir::Kind kind, exec::Execu
 void upload_weights(const contract::Core& core, exec::Executor& executor) {
   for (const contract::WeightView& weight : core.weights) {
     executor.upload(weight.name, [&](std::span<std::byte> out) {
-      for_ranges(std::ssize(out), [&](std::int64_t first, std::int64_t last) {
-        std::copy_n(weight.bytes.begin() + first, last - first, out.begin() + first);
-      });
+      std::ranges::copy(weight.bytes, out.begin());
     });
   }
 }
