@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # serve_peers.sh BUILD LLAMA_SERVER MODEL.gguf [ROUNDS [PEER_ONLY.gguf]]: completions over HTTP from `parhelion serve` and
 # from llama.cpp's server on the same bf16 file with 2 threads each, in turns: 1, 4 and 16 clients, 256 random prompt tokens
-# and 128 new ones for each request. PEER_ONLY.gguf is served by llama.cpp alone, for information. Prints a line of JSON a run;
-# serve_peers_table.py makes the table of medians.
+# and 128 new ones for each request. PEER_ONLY.gguf is served by llama.cpp alone, for information. Prints a line of JSON a run.
 set -euo pipefail
 build=$1 llama_server=$2 model=$3 rounds=${4:-3} other=${5:-}
 vocabulary=49152
