@@ -49,6 +49,24 @@ HttpReply preflight() {
   return reply;
 }
 
+/// What is wrong with the key of a request; its label is noted.
+std::optional<ApiError> key_error(const ApiOptions& options, const Route& route,
+                                  HttpRequest& head) {
+  const bool is_admin = route.access == Access::admin;
+  const Keys& keys = is_admin ? options.admin_keys : options.keys;
+  if (is_admin && keys.is_empty())
+    return ApiError{403, "forbidden", "this server has no keys for operators", {}};
+  if (route.access == Access::open || keys.is_empty()) return std::nullopt;
+  const std::string_view given = key_of(head);
+  if (const KeyFacts* found = keys.find(given)) {
+    head.label = found->label;
+    return std::nullopt;
+  }
+  if (is_admin && !options.keys.is_empty() && options.keys.find(given) != nullptr)
+    return ApiError{403, "forbidden", "the key is none for operators", {}};
+  return ApiError{401, "invalid_api_key", "the key is missing or wrong", {}};
+}
+
 /// What is wrong with a request by its head alone.
 std::optional<ApiError> head_error(const ApiState& state, HttpRequest& head, const Route* route,
                                    bool known_path) {
@@ -58,12 +76,9 @@ std::optional<ApiError> head_error(const ApiState& state, HttpRequest& head, con
                     fmt::format("this path does not take {}", head.method.substr(0, 16)),
                     {}};
   if (route == nullptr) return ApiError{404, "not_found", "there is nothing at this path", {}};
-  if (!route->is_open && !state.options.keys.is_empty()) {
-    const auto label = state.options.keys.find(key_of(head));
-    if (!label) return ApiError{401, "invalid_api_key", "the key is missing or wrong", {}};
-    head.label = *label;
-  }
-  if (head.method == "GET") return std::nullopt;
+  if (auto error = key_error(state.options, *route, head)) return error;
+  // Operators send no bodies, and may ask while it drains.
+  if (head.method != "POST" || route->access == Access::admin) return std::nullopt;
   if (head.field("content-length").empty() && head.field("transfer-encoding").empty())
     return ApiError{411, "length_required", "the body's length is not given", {}};
   if (!is_json(head.field("content-type")))

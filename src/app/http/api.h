@@ -3,6 +3,7 @@
 #include "app/http/keys.h"
 #include "app/http/reply_source.h"
 #include "app/http/served_model.h"
+#include "base/json.h"
 #include "serve/request.h"
 
 #include <cstdint>
@@ -19,10 +20,20 @@ enum class LogFormat : std::uint8_t {
   text,  ///< `name=value` for each member
 };
 
+/// What an operator may ask of what is behind the API; an empty one is refused by name.
+struct AdminActions {
+  std::function<void()> drain = {};        ///< begins to stop, and returns
+  std::function<void()> reset_cache = {};  ///< may wait for the engine
+  std::function<void()> audit = {};        ///< may wait for the engine; throws what it finds
+  std::function<Json()> trace = {};        ///< what the engine did last
+};
+
 /// What an operator may set.
 struct ApiOptions {
-  bool strict_fields = false;                  ///< unknown fields are errors, else counted
-  Keys keys = {};                              ///< empty: everybody may ask
+  bool strict_fields = false;  ///< unknown fields are errors, else counted
+  Keys keys = {};              ///< empty: everybody may ask
+  Keys admin_keys = {};        ///< empty: nobody may use /admin
+  AdminActions admin = {};
   std::vector<std::string> cors_origins = {};  ///< pages of these may ask; `*` is any
   std::int64_t body_bytes = 8 << 20;           ///< longest body
   double request_seconds = 0;                  ///< of an answer, and the most it may ask; 0: any

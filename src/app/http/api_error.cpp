@@ -80,8 +80,9 @@ std::string error_body(const ApiError& error, ApiDialect dialect, std::string_vi
 HttpReply error_reply(const ApiError& error, ApiDialect dialect, std::string_view request_id) {
   HttpReply reply{.status = error.status, .body = error_body(error, dialect, request_id)};
   if (error.status == 401) reply.fields.emplace_back("www-authenticate", "Bearer");
-  if (error.status == 429) reply.fields.emplace_back("retry-after", "1");
-  if (error.status == 503) reply.fields.emplace_back("retry-after", "5");
+  const std::int64_t usual = error.status == 429 ? 1 : error.status == 503 ? 5 : 0;
+  const std::int64_t seconds = error.retry_seconds > 0 ? error.retry_seconds : usual;
+  if (seconds > 0) reply.fields.emplace_back("retry-after", std::to_string(seconds));
   return reply;
 }
 

@@ -3,6 +3,7 @@
 #include "app/http/message.h"
 #include "base/error.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,8 @@ struct ApiError {
   int status = 400;
   std::string code;  ///< such as `invalid_value`
   std::string message;
-  std::string param = {};  ///< the field at fault
+  std::string param = {};          ///< the field at fault
+  std::int64_t retry_seconds = 0;  ///< when to come again; 0: as usual for the status
 };
 
 /// An error that already says what its client is told. HTTP needs more than a kind: a status, a

@@ -6,6 +6,7 @@
 #include "app/http/fields.h"
 #include "app/http/generation.h"
 #include "app/http/metrics.h"
+#include "app/http/quotas.h"
 #include "app/http/tool_fields.h"
 
 #include <atomic>
@@ -28,6 +29,7 @@ struct ApiState {
   serve::Server& server;
   ApiOptions options;
   ConstraintCompiler constraints;
+  Quotas quotas = {};
   Metrics metrics = {};
   ActiveTickets tickets;
   std::atomic<bool> is_draining = false;
@@ -46,17 +48,28 @@ struct ApiCall {
 /// What an endpoint does. Errors: those that the client is told.
 using Endpoint = HandlerReply (*)(ApiCall& call);
 
+enum class Access : std::uint8_t {
+  key,    ///< with a key, where there are keys
+  open,   ///< everybody
+  admin,  ///< with a key for operators
+};
+
 /// A path and who answers there.
 struct Route {
   std::string_view method;
   std::string_view path;  ///< one that ends in `/` is a prefix
   std::string_view name;
   Endpoint endpoint = nullptr;
-  bool is_open = false;  ///< needs no key
+  Access access = Access::key;
 };
 /// The route of a path and method; null if there is none, with `known_path` if another method has.
 const Route* find_route(std::string_view method, std::string_view path, bool& known_path);
 
+HandlerReply admin_drain(ApiCall& call);
+HandlerReply admin_cancel(ApiCall& call);
+HandlerReply admin_reset_cache(ApiCall& call);
+HandlerReply admin_audit(ApiCall& call);
+HandlerReply admin_trace(ApiCall& call);
 HandlerReply list_models(ApiCall& call);
 HandlerReply show_model(ApiCall& call);
 HandlerReply show_page(ApiCall& call);

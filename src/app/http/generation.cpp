@@ -38,33 +38,45 @@ void join_last(std::vector<Delta>& deltas) {
 
 }  // namespace
 
-void ActiveTickets::add(serve::Ticket ticket) {
+void ActiveTickets::add(serve::Ticket ticket, const std::string& request_id) {
   const std::lock_guard lock(mutex_);
-  numbers_.insert(ticket.number);
+  ids_.emplace(ticket.number, request_id);
 }
 
 void ActiveTickets::remove(serve::Ticket ticket) {
   const std::lock_guard lock(mutex_);
-  numbers_.erase(ticket.number);
+  ids_.erase(ticket.number);
 }
 
 void ActiveTickets::cancel_all() {
-  std::set<std::uint64_t> numbers;
+  std::vector<std::uint64_t> numbers;
   {
     const std::lock_guard lock(mutex_);
-    numbers = numbers_;
+    for (const auto& [number, id] : ids_) numbers.push_back(number);
   }
   for (const std::uint64_t number : numbers) server_.cancel({number});
 }
 
+std::int64_t ActiveTickets::cancel(std::string_view request_id) {
+  std::vector<std::uint64_t> numbers;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, id] : ids_) {
+      if (id == request_id) numbers.push_back(number);
+    }
+  }
+  for (const std::uint64_t number : numbers) server_.cancel({number});
+  return std::ssize(numbers);
+}
+
 std::int64_t ActiveTickets::count() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(numbers_.size());
+  return static_cast<std::int64_t>(ids_.size());
 }
 
 Generation::Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
                        const std::shared_ptr<Bell>& bell)
-    : tickets_(tickets), joins_from_(plan.joins_from) {
+    : tickets_(tickets), joins_from_(plan.joins_from), request_id_(std::move(plan.request_id)) {
   parts_.reserve(plan.prompts.size());
   for (PlannedPrompt& prompt : plan.prompts) {
     try {
@@ -95,7 +107,7 @@ void Generation::submit(const ServedModel& model, PlannedPrompt prompt,
   for (std::int64_t i = 0; i < sequences; ++i)
     part.readers.emplace_back(model, choices_ + i, options, prompt.echo);
   part.ticket = tickets_.server().submit(std::move(request), *part.sink);
-  tickets_.add(part.ticket);
+  tickets_.add(part.ticket, request_id_);
   choices_ += sequences;
   parts_.push_back(std::move(part));
 }

@@ -5,10 +5,12 @@
 #include "base/error.h"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace parhelion::app {
@@ -20,15 +22,18 @@ class ActiveTickets {
  public:
   explicit ActiveTickets(serve::Server& server) : server_(server) {}
   serve::Server& server() const { return server_; }
-  void add(serve::Ticket ticket);
+  /// `request_id`: by which an operator may cancel it.
+  void add(serve::Ticket ticket, const std::string& request_id);
   void remove(serve::Ticket ticket);
   void cancel_all();
+  /// Cancels those of a request; how many there were.
+  std::int64_t cancel(std::string_view request_id);
   std::int64_t count() const;
 
  private:
   serve::Server& server_;
   mutable std::mutex mutex_;
-  std::set<std::uint64_t> numbers_;  // guarded by mutex_
+  std::map<std::uint64_t, std::string> ids_;  // by number, guarded by mutex_
 };
 
 /// A prompt and what its choices begin with.
@@ -49,6 +54,7 @@ struct GenerationPlan {
   std::vector<PlannedPrompt> prompts = {};
   ChoiceOptions choices = {};
   AnswerOptions answer = {};
+  std::string request_id = {};
   std::int64_t joins_from = 64;  ///< tokens that wait, from which on text is joined
 };
 
@@ -98,6 +104,7 @@ class Generation {
   ActiveTickets& tickets_;
   std::vector<Part> parts_;
   std::int64_t joins_from_;
+  std::string request_id_;
   std::int64_t choices_ = 0;
   std::int64_t finished_ = 0;
   Usage usage_;

@@ -52,6 +52,25 @@ std::string_view end_name(ChoiceEnd end) {
   return "error";
 }
 
+/// What an answer may need of its key's limits. Errors: as Quotas::take.
+std::unique_ptr<Quotas::Lease> take_lease(ApiCall& call, const GenerationPlan& plan) {
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;
+  for (const PlannedPrompt& each : plan.prompts) {
+    sequences += each.request.sequences;
+    tokens += std::ssize(each.request.prompt) + each.request.sequences * each.request.max_tokens;
+  }
+  return call.state.quotas.take(call.state.options.keys.of(call.request.label), sequences, tokens);
+}
+
+/// No request goes before what its key may ask for.
+void bound_priority(const ApiCall& call, GenerationPlan& plan) {
+  const auto best =
+      static_cast<int>(call.state.options.keys.of(call.request.label).limits.priority);
+  for (PlannedPrompt& each : plan.prompts)
+    each.request.priority = std::max(each.request.priority, best);
+}
+
 /// What the log tells of a request that is about to be taken; values outside the model's ranges are
 /// counted.
 Json::Object accepted_line(ApiCall& call, const GenerationPlan& plan, bool streams) {
@@ -62,10 +81,10 @@ Json::Object accepted_line(ApiCall& call, const GenerationPlan& plan, bool strea
     call.state.metrics.clamped.add(fmt::format("param=\"{}\"", name));
   std::int64_t tokens = 0;
   for (const PlannedPrompt& each : plan.prompts) tokens += std::ssize(each.request.prompt);
-  Json::Object line = {
-      {"endpoint", call.endpoint},           {"stream", streams},
-      {"prompts", std::ssize(plan.prompts)}, {"prompt_tokens", tokens},
-      {"sequences", first.sequences},        {"sampling", sampling_json(sampling)}};
+  Json::Object line = {{"endpoint", call.endpoint},           {"stream", streams},
+                       {"prompts", std::ssize(plan.prompts)}, {"prompt_tokens", tokens},
+                       {"sequences", first.sequences},        {"priority", first.priority},
+                       {"sampling", sampling_json(sampling)}};
   if (call.state.options.logs_content)
     line.emplace_back("prompt", model.tokenizer.decode(first.prompt));
   return line;
@@ -83,6 +102,7 @@ class GenerationSource : public ReplySource {
         format_(std::move(format)),
         streams_(streams),
         deadline_(deadline_of(plan)),
+        lease_(take_lease(call, plan)),
         generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {
     request_.body.clear();
   }
@@ -187,6 +207,7 @@ class GenerationSource : public ReplySource {
     if (!has_token) return;
     const ApiClock::time_point now = ApiClock::now();
     if (last_token_ == ApiClock::time_point{}) {
+      lease_->begin();
       ttft_ = seconds_since(begin_);
       state_.metrics.ttft.observe(ttft_);
     } else {
@@ -201,6 +222,7 @@ class GenerationSource : public ReplySource {
     is_counted_ = true;
     const Usage& usage = generation_.usage();
     Metrics& metrics = state_.metrics;
+    lease_->settle(usage.prompt_tokens + usage.completion_tokens);
     const double total = seconds_since(begin_);
     metrics.requests.add(fmt::format("endpoint=\"{}\",finish=\"{}\"", endpoint_, end));
     metrics.prompt_tokens += usage.prompt_tokens;
@@ -241,6 +263,7 @@ class GenerationSource : public ReplySource {
   bool streams_;
   ApiClock::time_point begin_ = ApiClock::now();
   ApiClock::time_point deadline_;
+  std::unique_ptr<Quotas::Lease> lease_;
   Generation generation_;
   AnswerReducer reducer_;
   std::string content_;  // for the log
@@ -258,6 +281,8 @@ HandlerReply generate(ApiCall& call, GenerationPlan plan, std::unique_ptr<Answer
                       bool streams) {
   HandlerReply reply;
   plan.joins_from = call.state.options.joins_from;
+  plan.request_id = call.request.id;
+  bound_priority(call, plan);
   Json::Object line = accepted_line(call, plan, streams);
   reply.source =
       std::make_unique<GenerationSource>(call, std::move(plan), std::move(format), streams);

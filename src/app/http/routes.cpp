@@ -18,12 +18,17 @@ constexpr std::array kRoutes = {
     Route{"POST", "/tokenize", "tokenize", tokenize},
     Route{"POST", "/detokenize", "detokenize", detokenize},
     Route{"POST", "/apply-template", "apply_template", apply_template},
-    Route{"GET", "/", "page", show_page, true},
-    Route{"GET", "/health/live", "health", health_live, true},
-    Route{"GET", "/health/ready", "health", health_ready, true},
-    Route{"GET", "/health", "health", health, true},
-    Route{"GET", "/metrics", "metrics", show_metrics, true},
-    Route{"GET", "/version", "version", show_version, true},
+    Route{"GET", "/", "page", show_page, Access::open},
+    Route{"GET", "/health/live", "health", health_live, Access::open},
+    Route{"GET", "/health/ready", "health", health_ready, Access::open},
+    Route{"GET", "/health", "health", health, Access::open},
+    Route{"GET", "/metrics", "metrics", show_metrics, Access::open},
+    Route{"GET", "/version", "version", show_version, Access::open},
+    Route{"POST", "/admin/drain", "admin", admin_drain, Access::admin},
+    Route{"POST", "/admin/cancel/", "admin", admin_cancel, Access::admin},
+    Route{"POST", "/admin/cache/reset", "admin", admin_reset_cache, Access::admin},
+    Route{"POST", "/admin/audit", "admin", admin_audit, Access::admin},
+    Route{"GET", "/admin/trace", "admin", admin_trace, Access::admin},
 };
 
 bool matches(const Route& route, std::string_view path) {

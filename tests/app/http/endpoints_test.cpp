@@ -144,12 +144,22 @@ TEST_F(EndpointsTest, AsksForAKey) {
 
 TEST(Keys, AreReadOneALine) {
   const Keys keys("# who may\n\n  bob   0123456789abcdef \nfedcba9876543210\n");
-  EXPECT_EQ(keys.find("0123456789abcdef"), "bob");
-  EXPECT_EQ(keys.find("fedcba9876543210"), "key2");
-  EXPECT_EQ(keys.find(""), std::nullopt);
-  EXPECT_EQ(keys.find("fedcba9876543210fedcba9876543210"), std::nullopt);
+  EXPECT_EQ(keys.find("0123456789abcdef")->label, "bob");
+  EXPECT_EQ(keys.find("fedcba9876543210")->label, "key2");
+  EXPECT_EQ(keys.find(""), nullptr);
+  EXPECT_EQ(keys.find("fedcba9876543210fedcba9876543210"), nullptr);
   EXPECT_THROW(Keys("bob short\n"), Error);
   EXPECT_THROW(Keys("# none\n"), Error);
+}
+
+TEST(Keys, MayHaveLimits) {
+  const Keys keys("bob 0123456789abcdef sequences=4 queued=8\ttokens_per_minute=600 priority=3\n");
+  const KeyLimits expected{.sequences = 4, .queued = 8, .tokens_per_minute = 600, .priority = 3};
+  EXPECT_EQ(keys.of("bob").limits, expected);
+  EXPECT_EQ(keys.of("eve").limits, KeyLimits());
+  for (const char* bad : {"wonder=1", "sequences", "sequences=-1", "sequences=x", "priority=10"})
+    EXPECT_THROW(Keys(std::string("bob 0123456789abcdef ") + bad), Error) << bad;
+  EXPECT_THROW(Keys("a 0123456789abcdef\na fedcba9876543210\n"), Error);
 }
 
 TEST_F(EndpointsTest, LetsPagesOfListedOriginsAsk) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "app/http/api.h"
+#include "serve/engine_thread.h"
+
+namespace parhelion::app {
+
+/// What operators may ask of an engine over HTTP; draining raises SIGTERM. `engine` outlives the
+/// API.
+AdminActions admin_actions(serve::EngineThread& engine);
+
+/// Logs what the engine did last, for who looks for the cause of its end.
+void log_recent_steps(const serve::EngineThread& engine);
+
+}  // namespace parhelion::app
