@@ -77,6 +77,8 @@ void take_policy(const contract::Contract& contract, ServedModel& served) {
   served.sampling = contract.sampling;
   if (most_output > 0 && served.sampling.max_tokens == 0) served.sampling.max_tokens = most_output;
   served.stop_ids = contract.stop_ids;
+  if (contract.limits.request_sequences > 0)
+    served.most_sequences = std::min(served.most_sequences, contract.limits.request_sequences);
 }
 
 /// On the engine's thread, which has helpers of its own.

@@ -1,3 +1,4 @@
+#include "app/cli/pending_stop.h"
 #include "app/command_support.h"
 #include "app/http/http_support.h"
 #include "app/model_test_support.h"
@@ -9,7 +10,8 @@
 
 #include <gmock/gmock.h>
 
-#include <sstream>
+#include <csignal>
+#include <cstdlib>
 
 namespace parhelion::app {
 namespace {
@@ -371,6 +373,29 @@ TEST_F(ServedCore, IsPreparedByTheCommand) {
   EXPECT_EQ(many.code, 2);
   EXPECT_THAT(many.output, HasSubstr("instances, expected at most 3"));
   EXPECT_EQ(run("prepare '" + tiny_gguf().string() + "'").code, 2);
+}
+
+/// Ends as a program does that a signal reaches while it prepares.
+void end_with(int signal) {
+  {
+    const PendingStop stop;
+    ::raise(signal);
+    if (!stop.has_come()) std::_Exit(3);
+  }
+  std::_Exit(4);
+}
+
+TEST(PendingStop, KeepsASignalUntilWhatIsHalfDoneIsTakenBack) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    EXPECT_EXIT(end_with(signal), testing::KilledBySignal(signal), "");
+}
+
+TEST(PendingStop, LeavesIgnoredSignalsIgnored) {
+  const auto ignoring = [] {
+    std::signal(SIGHUP, SIG_IGN);
+    end_with(SIGHUP);
+  };
+  EXPECT_EXIT(ignoring(), testing::ExitedWithCode(3), "");
 }
 
 }  // namespace

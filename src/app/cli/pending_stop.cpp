@@ -1,5 +1,7 @@
 #include "app/cli/pending_stop.h"
 
+#include <initializer_list>
+
 namespace parhelion::app {
 
 PendingStop::PendingStop() {
