@@ -373,6 +373,13 @@ TEST_F(ServedCore, IsPreparedByTheCommand) {
   EXPECT_EQ(many.code, 2);
   EXPECT_THAT(many.output, HasSubstr("instances, expected at most 3"));
   EXPECT_EQ(run("prepare '" + tiny_gguf().string() + "'").code, 2);
+  const Outcome onto_itself =
+      run("prepare '" + tiny_gguf().string() + "' -o '" + tiny_gguf().string() + "'");
+  EXPECT_EQ(onto_itself.code, 2);
+  EXPECT_THAT(onto_itself.output, HasSubstr("is MODEL itself, expected another file"));
+  const Outcome onto_directory =
+      run("prepare '" + tiny_gguf().string() + "' -o '" + directory_.string() + "'");
+  EXPECT_THAT(onto_directory.output, HasSubstr("is a directory, expected a file to write"));
 }
 
 /// Ends as a program does that a signal reaches while it prepares.

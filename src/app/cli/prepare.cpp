@@ -83,11 +83,24 @@ prepare::PrepareOptions options_of(const PrepareCommand& command, const std::fil
   return options;
 }
 
+/// Before minutes of work.
+void check_output(const PrepareCommand& command) {
+  namespace fs = std::filesystem;
+  const fs::path& output = command.output;
+  ensure(!output.empty(), ErrorKind::invalid,
+         "prepare: has no --output, expected one, or --plan-only");
+  ensure(!fs::is_directory(output), ErrorKind::invalid,
+         "--output: {} is a directory, expected a file to write", output.string());
+  const bool is_source = fs::exists(output) && fs::exists(command.run.model) &&
+                         fs::equivalent(output, command.run.model);
+  ensure(!is_source, ErrorKind::invalid, "--output: {} is MODEL itself, expected another file",
+         output.string());
+}
+
 void run_prepare(const PrepareCommand& command) {
   const PendingStop stop;
   const auto begin = std::chrono::steady_clock::now();
-  ensure(command.plans_only || !command.output.empty(), ErrorKind::invalid,
-         "prepare: has no --output, expected one, or --plan-only");
+  if (!command.plans_only) check_output(command);
   const std::filesystem::path path = resolve_model(command.run.model, train::Verify::contents);
   const model::OpenedModel opened = open_with_adapter(path, command.run.adapter);
   const prepare::PrepareOptions options = options_of(command, path, opened, stop);
