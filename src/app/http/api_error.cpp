@@ -1,6 +1,7 @@
 #include "app/http/api_error.h"
 
 #include "base/json.h"
+#include "text/utf8.h"
 
 namespace parhelion::app {
 namespace {
@@ -17,6 +18,14 @@ std::string_view anthropic_type(int status) {
   if (status == 413) return "request_too_large";
   if (status == 503) return "overloaded_error";
   return status >= 500 ? "api_error" : openai_type(status);
+}
+
+/// Puts `?` for bytes that are no character: a message may have the cut beginning of what a client
+/// sent.
+void make_well_formed(std::string& text) {
+  for (std::size_t at = text::find_invalid_utf8(text); at < text.size();
+       at = text::find_invalid_utf8(text))
+    text[at] = '?';
 }
 
 ApiError exhausted_error(const Error& error) {
@@ -63,7 +72,10 @@ ApiDialect dialect_of(std::string_view path) {
   return path.starts_with("/v1/messages") ? ApiDialect::anthropic : ApiDialect::openai;
 }
 
-std::string error_body(const ApiError& error, ApiDialect dialect, std::string_view request_id) {
+std::string error_body(const ApiError& told, ApiDialect dialect, std::string_view request_id) {
+  ApiError error = told;
+  make_well_formed(error.message);
+  make_well_formed(error.param);
   if (dialect == ApiDialect::anthropic) {
     return write_json(Json::Object{
         {"type", "error"},

@@ -19,6 +19,15 @@ TEST_F(EndpointsTest, ListsTheModelAndItsContext) {
   EXPECT_EQ(get("/v1/models/other").code(), "model_not_found");
 }
 
+TEST_F(EndpointsTest, NamesWhatWasSentInWellFormedText) {
+  start();
+  const Json error = get("/v1/models/a%ffb%e2%82c").json();
+  EXPECT_EQ(*error.find("error")->find("message"), Json("the model 'a?b??c' is not served here"));
+  const std::string cut = std::string(99, 'a') + "\u00e9";  // 100 bytes end within a character
+  EXPECT_EQ(post("/tokenize", R"({"prompt":"x","model":")" + cut + "\"}").code(),
+            "model_not_found");
+}
+
 TEST_F(EndpointsTest, TurnsTextIntoIdsAndBack) {
   start();
   const Received ids = post("/tokenize", R"({"prompt":"abc"})");
