@@ -79,6 +79,8 @@ void take_policy(const contract::Contract& contract, ServedModel& served) {
   served.stop_ids = contract.stop_ids;
   if (contract.limits.request_sequences > 0)
     served.most_sequences = std::min(served.most_sequences, contract.limits.request_sequences);
+  if (!contract.embed.ops.empty()) served.embedding = contract.embedding;
+  served.embedding_width = contract::embedding_width(contract);
 }
 
 /// On the engine's thread, which has helpers of its own.
@@ -123,24 +125,25 @@ EngineStart start_of_model(const ServingChoice& choice, StartTimes& times) {
   times.end_part("open");
   const ir::Kind kind = served_kind(choice.dtype, *opened);
   const std::int64_t rows = choice.rows == 0 ? kUsualRows : choice.rows;
-  const auto catalogue = prepare::serving_catalogue(
-      rows, choice.step_tokens == 0 ? kUsualStepTokens : choice.step_tokens);
+  const std::int64_t step_tokens = choice.step_tokens == 0 ? kUsualStepTokens : choice.step_tokens;
   const std::int64_t usual_context = std::min(opened->model.max_positions, kUsualContext);
   EngineStart start;
-  start.contract = prepare::make_contract(
-      opened->model,
-      {.kind = kind,
-       .context_tokens = choice.context_tokens == 0 ? usual_context : choice.context_tokens,
-       .catalogue = catalogue,
-       .slots = rows,
-       .edited_catalogue = catalogue});
+  prepare::ServingShape shape{
+      .kind = kind,
+      .context_tokens = choice.context_tokens == 0 ? usual_context : choice.context_tokens,
+      .catalogue = prepare::serving_catalogue(rows, step_tokens),
+      .slots = rows};
+  shape.edited_catalogue = shape.catalogue;
+  offer_embeddings(choice.model, choice.embeddings, step_tokens, shape);
+  start.contract = prepare::make_contract(opened->model, shape);
   start.executor = make_executor(choice.executor);
   start.device = choice.executor.device;
   start.numerics = choice.executor.numerics;
   start.weights_id = weights_id_of(*opened, kind);
   start.facts = {{"dtype", std::string(ir::name(kind))},
-                 {"instances", std::ssize(catalogue)},
-                 {"edited_instances", std::ssize(catalogue)},
+                 {"instances", std::ssize(shape.catalogue)},
+                 {"edited_instances", std::ssize(shape.edited_catalogue)},
+                 {"embed_instances", std::ssize(shape.embed_catalogue)},
                  {"digest", nullptr},
                  {"signature", "none"}};
   start.read_text = [path = choice.model] { return text_of_model(path); };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/embedding_choice.h"
 #include "app/executor.h"
 #include "app/http/served_model.h"
 #include "contract/core.h"
@@ -37,6 +38,7 @@ struct ServingChoice {
   double warm_seconds = -1;  ///< most time of warm-up; below 0: 0.1 on a processor, 60 on a GPU
   bool shares_prefixes = true;
   bool grows = false;  ///< pages are taken as sequences grow, not beforehand
+  EmbeddingChoice embeddings = {};
 };
 
 /// An engine that runs, and what the API knows of its model.

@@ -95,6 +95,8 @@ void check_choice(const ServingChoice& choice) {
       choice.dtype);
   ensure(choice.adapter.empty(), ErrorKind::invalid,
          "LIMIT_RAISED: --adapter: a core takes none; prepare it with --adapter");
+  ensure(!choice.embeddings.wanted && choice.embeddings.dimensions.empty(), ErrorKind::invalid,
+         "LIMIT_RAISED: --embeddings: a core has them or not; prepare it with --embeddings");
 }
 
 TextParts text_of(const contract::Frontend& frontend) {
@@ -117,6 +119,7 @@ Json::Object core_facts(const contract::Core& core) {
                       {"prepared_on", contract.provenance.host},
                       {"instances", std::ssize(contract.catalogue)},
                       {"edited_instances", std::ssize(contract.edited_catalogue)},
+                      {"embed_instances", std::ssize(contract.embed_catalogue)},
                       {"digest", core.digest},
                       {"signature", name(core.signature)},
                       {"signer", core.signer}};
@@ -160,9 +163,11 @@ std::int64_t other_kernels(const PreparedKernels& prepared, const serve::Instanc
 std::function<void(const serve::Stepper&)> kernel_check(const contract::Contract& contract) {
   const PreparedKernels plain{contract.catalogue, contract.plans};
   const PreparedKernels edited{contract.edited_catalogue, contract.edited_plans};
-  return [plain, edited, host = contract.provenance.host](const serve::Stepper& stepper) {
+  const PreparedKernels embed{contract.embed_catalogue, contract.embed_plans};
+  return [plain, edited, embed, host = contract.provenance.host](const serve::Stepper& stepper) {
     const std::int64_t count = other_kernels(plain, stepper.instances(serve::StepKind::plain)) +
-                               other_kernels(edited, stepper.instances(serve::StepKind::edited));
+                               other_kernels(edited, stepper.instances(serve::StepKind::edited)) +
+                               other_kernels(embed, stepper.instances(serve::StepKind::embed));
     if (count > 0)
       log(LogLevel::warning, "{} ops run on other kernels than the core was prepared with on {}",
           count, host);

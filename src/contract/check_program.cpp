@@ -14,14 +14,12 @@ struct Port {
   ir::TensorType type;
 };
 
-std::vector<Port> extend_ports() {
+/// Inputs of every program that takes tokens.
+std::vector<Port> token_ports() {
   using ir::Kind;
   using ir::Symbol;
   const auto input = [](std::string_view name, Kind kind, ir::Shape shape) {
     return Port{name, ir::Role::input, ir::TensorType(kind, std::move(shape))};
-  };
-  const auto output = [](std::string_view name, Kind kind) {
-    return Port{name, ir::Role::output, ir::TensorType(kind, {Symbol::logit_rows})};
   };
   return {input("token_ids", Kind::i32, {Symbol::tokens}),
           input("token_source", Kind::i32, {Symbol::tokens}),
@@ -30,18 +28,34 @@ std::vector<Port> extend_ports() {
           input("kv_length", Kind::i32, {Symbol::rows}),
           input("page_table", Kind::i32, {Symbol::rows, Symbol::pages_per_row}),
           input("write_location", Kind::i64, {Symbol::tokens}),
-          input("logit_index", Kind::i32, {Symbol::logit_rows}),
-          input("target_ids", Kind::i32, {Symbol::logit_rows}),
-          input("temperature", Kind::f32, {Symbol::logit_rows}),
-          input("top_k", Kind::i32, {Symbol::logit_rows}),
-          input("top_p", Kind::f32, {Symbol::logit_rows}),
-          input("min_p", Kind::f32, {Symbol::logit_rows}),
-          input("seed", Kind::u64, {Symbol::logit_rows}),
-          input("draw_offset", Kind::u64, {Symbol::logit_rows}),
-          input("draw_slot", Kind::i32, {Symbol::logit_rows}),
-          output("log_probability", Kind::f32),
-          output("sampled_ids", Kind::i32),
-          output("sampled_log_probability", Kind::f32)};
+          input("logit_index", Kind::i32, {Symbol::logit_rows})};
+}
+
+std::vector<Port> extend_ports() {
+  using ir::Kind;
+  const auto row = [](std::string_view name, ir::Role role, Kind kind) {
+    return Port{name, role, ir::TensorType(kind, {ir::Symbol::logit_rows})};
+  };
+  const auto input = [&](std::string_view name, Kind kind) {
+    return row(name, ir::Role::input, kind);
+  };
+  const auto output = [&](std::string_view name, Kind kind) {
+    return row(name, ir::Role::output, kind);
+  };
+  std::vector<Port> ports = token_ports();
+  const std::vector<Port> draws = {input("target_ids", Kind::i32),
+                                   input("temperature", Kind::f32),
+                                   input("top_k", Kind::i32),
+                                   input("top_p", Kind::f32),
+                                   input("min_p", Kind::f32),
+                                   input("seed", Kind::u64),
+                                   input("draw_offset", Kind::u64),
+                                   input("draw_slot", Kind::i32),
+                                   output("log_probability", Kind::f32),
+                                   output("sampled_ids", Kind::i32),
+                                   output("sampled_log_probability", Kind::f32)};
+  ports.insert(ports.end(), draws.begin(), draws.end());
+  return ports;
 }
 
 /// What `edited` has besides; `edits` is the type of edit_ids.
@@ -171,6 +185,21 @@ void check_copy_pages(const Contract& contract, Problems& problems) {
   check_values(entry, problems);
 }
 
+void check_embed(const Contract& contract, Problems& problems) {
+  if (contract.embed.ops.empty()) return;
+  const NamedProgram entry{"embed", contract.embed};
+  for (const Port& port : token_ports()) check_port(entry, port, problems);
+  const ir::TensorType vectors = type_of(contract.embed, "embedding");
+  const bool has_width = vectors.rank() == 2 && vectors.shape[1].is_number();
+  if (problems.expect(has_width, "embed: output 'embedding' is {}, expected f32[logit_rows, width]",
+                      ir::to_string(vectors))) {
+    const ir::Shape shape = {ir::Symbol::logit_rows, vectors.shape[1]};
+    check_port(entry, {"embedding", ir::Role::output, {ir::Kind::f32, shape}}, problems);
+  }
+  check_shared(entry, contract.extend, problems);
+  check_values(entry, problems);
+}
+
 void check_groups(const Contract& contract, Problems& problems) {
   if (contract.cache.groups.empty()) return;
   std::map<std::string_view, std::int64_t> uses;
@@ -202,6 +231,7 @@ void check_program(const Contract& contract, Problems& problems) {
   check_groups(contract, problems);
   check_edited(contract, problems);
   check_copy_pages(contract, problems);
+  check_embed(contract, problems);
 }
 
 }  // namespace parhelion::contract

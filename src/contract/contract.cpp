@@ -79,10 +79,21 @@ void check_catalogues(const Contract& contract, Problems& problems) {
   problems.expect(offered == !contract.edited_catalogue.empty(),
                   "edited has {} ops and {} instances, expected both or none",
                   contract.edited.ops.size(), contract.edited_catalogue.size());
+  check_catalogue("embed", contract.embed_catalogue, contract.embed_plans, problems);
+  problems.expect(contract.embed.ops.empty() == contract.embed_catalogue.empty(),
+                  "embed has {} ops and {} instances, expected both or none",
+                  contract.embed.ops.size(), contract.embed_catalogue.size());
   const std::size_t copies = contract.copy_pages.ops.empty() ? 0 : 1;
   problems.expect(contract.copy_plans.empty() || contract.copy_plans.size() == copies,
                   "copy_pages has plans of {} instances, expected {}", contract.copy_plans.size(),
                   copies);
+}
+
+void check_embedding(const Contract& contract, Problems& problems) {
+  const std::int64_t width = embedding_width(contract);
+  for (const std::int64_t dimension : contract.embedding.dimensions)
+    problems.expect(dimension >= 1 && dimension <= width,
+                    "embedding dimension is {}, expected 1 to {}", dimension, width);
 }
 
 std::int64_t largest(const Contract& contract, ir::Symbol symbol) {
@@ -178,6 +189,13 @@ std::int64_t page_bytes(const Contract& contract) {
   return total;
 }
 
+std::int64_t embedding_width(const Contract& contract) {
+  const ir::BufferId output = ir::find_buffer(contract.embed, "embedding");
+  if (!output) return 0;
+  const ir::TensorType& type = contract.embed.at(output).type;
+  return type.rank() == 2 && type.shape[1].is_number() ? type.shape[1].base : 0;
+}
+
 std::vector<EntryView> entries(const Contract& contract) {
   std::vector<EntryView> result = {{.name = "extend",
                                     .program = &contract.extend,
@@ -193,6 +211,11 @@ std::vector<EntryView> entries(const Contract& contract) {
                       .program = &contract.copy_pages,
                       .instances = planned_instances(contract, {ir::Capacities{}}),
                       .plans = &contract.copy_plans});
+  if (!contract.embed.ops.empty())
+    result.push_back({.name = "embed",
+                      .program = &contract.embed,
+                      .instances = planned_instances(contract, contract.embed_catalogue),
+                      .plans = &contract.embed_plans});
   return result;
 }
 
@@ -202,11 +225,13 @@ void plan_instances(Contract& contract) {
   contract.plans = std::move(plans.front());
   auto next = plans.begin() + 1;
   if (!contract.edited.ops.empty()) contract.edited_plans = std::move(*next++);
-  if (!contract.copy_pages.ops.empty()) contract.copy_plans = std::move(*next);
+  if (!contract.copy_pages.ops.empty()) contract.copy_plans = std::move(*next++);
+  if (!contract.embed.ops.empty()) contract.embed_plans = std::move(*next);
 }
 
 void validate(const Contract& contract) {
-  for (const ir::Program* program : {&contract.extend, &contract.edited, &contract.copy_pages})
+  for (const ir::Program* program :
+       {&contract.extend, &contract.edited, &contract.copy_pages, &contract.embed})
     ir::verify(*program);
   Problems problems;
   check_program(contract, problems);
@@ -217,6 +242,7 @@ void validate(const Contract& contract) {
                   contract.cache.context_tokens);
   check_sampling(contract.sampling, problems);
   check_limits(contract, problems);
+  check_embedding(contract, problems);
   check_ids(contract, problems);
   problems.raise("contract");
 }

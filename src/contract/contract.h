@@ -38,7 +38,8 @@ struct InstancePlan {
 /// draw_slot, the outputs log_probability, sampled_ids, sampled_log_probability and the state
 /// drawn_tokens; every other state is a cache. `edited` has besides the inputs edit_indptr,
 /// edit_ids, edit_bias, edit_scale, edit_subtract, token_mask and the outputs top_ids,
-/// top_log_probability, kTopTokens a row. `copy_pages` has the inputs source_page and
+/// top_log_probability, kTopTokens a row. `embed` has the inputs of `extend` up to logit_index and
+/// the output embedding, f32[logit_rows, width]. `copy_pages` has the inputs source_page and
 /// destination_page. Buffers of one name are one.
 struct Contract {
   std::string model;
@@ -61,6 +62,10 @@ struct Contract {
   ir::Program copy_pages = {};  ///< copies pages of every cache; without ops: not offered
   std::vector<InstancePlan> edited_plans = {};  ///< as `plans`, beside `edited_catalogue`
   std::vector<InstancePlan> copy_plans = {};    ///< as `plans`: one, if pages can be copied
+  ir::Program embed = {};                       ///< vectors of texts; without ops: not offered
+  std::vector<ir::Capacities> embed_catalogue = {};
+  std::vector<InstancePlan> embed_plans = {};  ///< as `plans`, beside `embed_catalogue`
+  EmbeddingPolicy embedding = {};
   bool operator==(const Contract&) const = default;
 };
 
@@ -70,6 +75,9 @@ std::int64_t completion_capacity(const Contract& contract);
 /// Bytes of a page of every cache together.
 std::int64_t page_bytes(const Contract& contract);
 
+/// Numbers of a vector that `embed` gives; 0 if it is not offered.
+std::int64_t embedding_width(const Contract& contract);
+
 /// A program of a contract and how often it is instantiated.
 struct EntryView {
   std::string_view name;
@@ -78,7 +86,7 @@ struct EntryView {
   const std::vector<InstancePlan>* plans = nullptr;
 };
 
-/// What the contract offers: `extend`, then `edited` and `copy_pages` if they have ops.
+/// What the contract offers: `extend`, then `edited`, `copy_pages` and `embed` if they have ops.
 ///
 /// Instances are planned with the capacities of their catalogue, page tables as long as the
 /// context, and the fewest pages that hold one context beside the null page. More pages change the

@@ -118,12 +118,16 @@ void write_instances(const Contract& contract, proto::Contract& message) {
     write_capacities(instance, *message.add_catalogue());
   for (const ir::Capacities& instance : contract.edited_catalogue)
     write_capacities(instance, *message.add_edited_catalogue());
+  for (const ir::Capacities& instance : contract.embed_catalogue)
+    write_capacities(instance, *message.add_embed_catalogue());
   KernelTable kernels(message);
   for (const InstancePlan& plan : contract.plans) write_plan(plan, kernels, *message.add_plans());
   for (const InstancePlan& plan : contract.edited_plans)
     write_plan(plan, kernels, *message.add_edited_plans());
   for (const InstancePlan& plan : contract.copy_plans)
     write_plan(plan, kernels, *message.add_copy_plans());
+  for (const InstancePlan& plan : contract.embed_plans)
+    write_plan(plan, kernels, *message.add_embed_plans());
 }
 
 void read_entries(const proto::Contract& message, std::span<const Upgrade> upgrades,
@@ -131,16 +135,21 @@ void read_entries(const proto::Contract& message, std::span<const Upgrade> upgra
   contract.extend = read_message(message.extend(), upgrades);
   if (message.has_edited()) contract.edited = read_message(message.edited(), upgrades);
   if (message.has_copy_pages()) contract.copy_pages = read_message(message.copy_pages(), upgrades);
+  if (message.has_embed()) contract.embed = read_message(message.embed(), upgrades);
   for (const proto::Capacities& instance : message.catalogue())
     contract.catalogue.push_back(read_capacities(instance));
   for (const proto::Capacities& instance : message.edited_catalogue())
     contract.edited_catalogue.push_back(read_capacities(instance));
+  for (const proto::Capacities& instance : message.embed_catalogue())
+    contract.embed_catalogue.push_back(read_capacities(instance));
   for (const proto::InstancePlan& plan : message.plans())
     contract.plans.push_back(read_plan(plan, message));
   for (const proto::InstancePlan& plan : message.edited_plans())
     contract.edited_plans.push_back(read_plan(plan, message));
   for (const proto::InstancePlan& plan : message.copy_plans())
     contract.copy_plans.push_back(read_plan(plan, message));
+  for (const proto::InstancePlan& plan : message.embed_plans())
+    contract.embed_plans.push_back(read_plan(plan, message));
 }
 
 proto::Contract message_of(const Contract& contract, std::span<const WeightPlace> weights) {
@@ -151,6 +160,10 @@ proto::Contract message_of(const Contract& contract, std::span<const WeightPlace
   if (!contract.edited.ops.empty()) write_message(contract.edited, *message.mutable_edited());
   if (!contract.copy_pages.ops.empty())
     write_message(contract.copy_pages, *message.mutable_copy_pages());
+  if (!contract.embed.ops.empty()) {
+    write_message(contract.embed, *message.mutable_embed());
+    write_message(contract.embedding, *message.mutable_embedding());
+  }
   write_instances(contract, message);
   message.set_vocabulary(contract.vocabulary);
   write_message(contract.cache, *message.mutable_cache());
@@ -190,7 +203,8 @@ proto::Contract parse_message(std::span<const std::byte> bytes) {
          feature);
   for (const int count :
        {message.catalogue_size(), message.edited_catalogue_size(), message.plans_size(),
-        message.edited_plans_size(), message.copy_plans_size()})
+        message.edited_plans_size(), message.copy_plans_size(), message.embed_catalogue_size(),
+        message.embed_plans_size()})
     ensure(count <= kMostInstances, ErrorKind::corrupt,
            "CORE_CONTRACT_INVALID: has {} instances or plans, expected at most {}", count,
            kMostInstances);
@@ -222,6 +236,7 @@ EncodedContract decode(std::span<const std::byte> bytes, std::span<const Upgrade
   contract.vocabulary = message.vocabulary();
   contract.cache = read_message(message.cache());
   contract.sampling = read_message(message.sampling());
+  contract.embedding = read_message(message.embedding());
   contract.stop_ids.assign(message.stop_ids().begin(), message.stop_ids().end());
   contract.provenance = read_message(message.provenance());
   contract.target = read_message(message.target());

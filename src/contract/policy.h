@@ -54,6 +54,13 @@ struct CachePolicy {
   bool operator==(const CachePolicy&) const = default;
 };
 
+/// How texts become vectors: the final hidden state of a text's last token.
+struct EmbeddingPolicy {
+  bool normalises = true;                     ///< to length 1
+  std::vector<std::int64_t> dimensions = {};  ///< that requests may cut vectors to, besides all
+  bool operator==(const EmbeddingPolicy&) const = default;
+};
+
 /// Hard bounds on what is asked of a server, which may lower them; 0 = as much as the catalogue and
 /// the context allow.
 struct Limits {

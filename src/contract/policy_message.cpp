@@ -86,6 +86,16 @@ CachePolicy read_message(const proto::CachePolicy& message) {
   return policy;
 }
 
+void write_message(const EmbeddingPolicy& policy, proto::EmbeddingPolicy& message) {
+  message.set_as_they_are(!policy.normalises);
+  for (const std::int64_t dimension : policy.dimensions) message.add_dimensions(dimension);
+}
+
+EmbeddingPolicy read_message(const proto::EmbeddingPolicy& message) {
+  return {.normalises = !message.as_they_are(),
+          .dimensions = vector_of<std::int64_t>(message.dimensions())};
+}
+
 void write_message(const Limits& limits, proto::Limits& message) {
   message.set_rows(limits.rows);
   message.set_step_tokens(limits.step_tokens);

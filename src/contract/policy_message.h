@@ -6,6 +6,7 @@ namespace parhelion::contract {
 
 namespace proto {
 class CachePolicy;
+class EmbeddingPolicy;
 class Frontend;
 class Limits;
 class PrecisionEntry;
@@ -17,6 +18,7 @@ class Target;
 /// Structs that consist of plain fields, and their messages.
 void write_message(const SamplingPolicy& policy, proto::SamplingPolicy& message);
 void write_message(const CachePolicy& policy, proto::CachePolicy& message);
+void write_message(const EmbeddingPolicy& policy, proto::EmbeddingPolicy& message);
 void write_message(const Limits& limits, proto::Limits& message);
 void write_message(const Frontend& frontend, proto::Frontend& message);
 void write_message(const Provenance& provenance, proto::Provenance& message);
@@ -26,6 +28,7 @@ void write_message(const PrecisionEntry& entry, proto::PrecisionEntry& message);
 /// Errors: corrupt or unsupported for an enumerator that is none or not known.
 SamplingPolicy read_message(const proto::SamplingPolicy& message);
 CachePolicy read_message(const proto::CachePolicy& message);
+EmbeddingPolicy read_message(const proto::EmbeddingPolicy& message);
 Limits read_message(const proto::Limits& message);
 Frontend read_message(const proto::Frontend& message);
 Provenance read_message(const proto::Provenance& message);

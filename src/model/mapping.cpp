@@ -26,6 +26,19 @@ state::Mapper gguf_leaf(const Model& model, const std::string& name) {
       {std::move(rename), state::RopeRows{name, *heads, state::RopeLayout::half}}};
 }
 
+/// From a body's tensor to the parameter `name`.
+state::Mapper body_leaf(const std::string& name) {
+  constexpr std::string_view kPrefix = "model.";
+  if (!name.starts_with(kPrefix)) return state::Identity{name};
+  return state::Rename{name.substr(kPrefix.size()), name};
+}
+
+state::Mapper leaf(const Model& model, CheckpointFormat format, const std::string& name) {
+  if (format == CheckpointFormat::gguf) return gguf_leaf(model, name);
+  if (format == CheckpointFormat::hugging_face_body) return body_leaf(name);
+  return state::Identity{name};
+}
+
 }  // namespace
 
 std::vector<ir::Buffer> parameters(const Model& model) {
@@ -42,11 +55,8 @@ Model base_of(Model model) {
 
 Mapping mapping(const Model& model, CheckpointFormat format) {
   state::Parallel parts;
-  for (const ir::Buffer& parameter : parameters(base_of(model))) {
-    parts.parts.push_back(format == CheckpointFormat::gguf
-                              ? gguf_leaf(model, parameter.name)
-                              : state::Mapper(state::Identity{parameter.name}));
-  }
+  for (const ir::Buffer& parameter : parameters(base_of(model)))
+    parts.parts.push_back(leaf(model, format, parameter.name));
   if (format == CheckpointFormat::gguf)
     return {parts, {{"rope_freqs.weight", "its rule is part of the rope table"}}};
   if (format == CheckpointFormat::parhelion) return {parts, {}};

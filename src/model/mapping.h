@@ -11,6 +11,7 @@ namespace parhelion::model {
 /// Whose names a checkpoint uses.
 enum class CheckpointFormat : std::uint8_t {
   hugging_face,
+  hugging_face_body,  ///< without the head, whose names lack their first part, `model`
   gguf,
   parhelion,  ///< the parameters' own names, as training saves them
 };

@@ -6,6 +6,7 @@
 #include "model/recipes/decoder_config.h"
 #include "model/recipes/registry.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -46,6 +47,14 @@ state::TensorSink checked_sink(const OpenedModel& opened, const state::Checkpoin
   };
 }
 
+CheckpointFormat format_of(const state::Checkpoint& checkpoint) {
+  const auto is_table = [](const state::TensorView& tensor) {
+    return tensor.name == "embed_tokens.weight";
+  };
+  return std::ranges::any_of(checkpoint.tensors(), is_table) ? CheckpointFormat::hugging_face_body
+                                                             : CheckpointFormat::hugging_face;
+}
+
 }  // namespace
 
 bool holds_own_parameters(const std::filesystem::path& directory) {
@@ -64,11 +73,10 @@ OpenedModel open_model(const std::filesystem::path& path) {
       return with_adapter(open_model(adapter_base(path)), path);
     }
     Model model = model_from_directory(path);
-    Mapping names =
-        mapping(model, is_own ? CheckpointFormat::parhelion : CheckpointFormat::hugging_face);
-    return {std::move(model),
-            state::open_checkpoint(path, is_own ? kParametersStem : state::kModelStem),
-            std::move(names)};
+    state::Checkpoint checkpoint =
+        state::open_checkpoint(path, is_own ? kParametersStem : state::kModelStem);
+    Mapping names = mapping(model, is_own ? CheckpointFormat::parhelion : format_of(checkpoint));
+    return {std::move(model), std::move(checkpoint), std::move(names)};
   }
   state::Checkpoint checkpoint = state::open_checkpoint(path);
   ensure(checkpoint.metadata() != nullptr, ErrorKind::invalid,

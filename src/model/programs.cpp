@@ -14,11 +14,16 @@ ir::ValueId logit_row_input(ir::Builder& builder, std::string_view name, ir::Kin
   return builder.input(name, {kind, {ir::Symbol::logit_rows}});
 }
 
+/// [logit_rows, hidden], of the tokens that `logit_index` names.
+ir::ValueId selected_hidden(ir::Builder& builder, const Backbone& backbone) {
+  const ir::ValueId index = logit_row_input(builder, "logit_index", ir::Kind::i32);
+  return builder.one(ir::Embedding{}, {index, backbone.hidden});
+}
+
 /// f32[logit_rows, vocabulary], of the tokens that `logit_index` names.
 ir::ValueId selected_logits(ir::Builder& builder, const Backbone& backbone) {
-  const ir::ValueId index = logit_row_input(builder, "logit_index", ir::Kind::i32);
-  const ir::ValueId hidden = builder.one(ir::Embedding{}, {index, backbone.hidden});
-  return builder.one(ir::MatMul{.transpose_b = true}, {hidden, backbone.head_weight});
+  return builder.one(ir::MatMul{.transpose_b = true},
+                     {selected_hidden(builder, backbone), backbone.head_weight});
 }
 
 /// Ids and their log-probabilities.
@@ -116,6 +121,20 @@ ir::Program build_extend(const Model& model, ir::Kind kind, const ExtendShape& s
   const ir::ValueId sampled =
       edits == Edits::on ? add_edited_sampling(builder, logits) : add_sampling(builder, logits);
   keep_tokens(builder, sampled, shape.slots);
+  if (model.lora) apply_lora(program, *model.lora, Dropout::off);
+  return program;
+}
+
+ir::Program build_embed(const Model& model, ir::Kind kind, const ExtendShape& shape) {
+  ir::Program program;
+  program.name = "embed";
+  ir::Builder builder(program);
+  PagedContext context(builder, shape);
+  const Backbone backbone = model.build(builder, kind, context);
+
+  builder.set_label("embedding");
+  const ir::ValueId hidden = selected_hidden(builder, backbone);
+  builder.output("embedding", builder.one(ir::Cast{ir::Kind::f32}, {hidden}));
   if (model.lora) apply_lora(program, *model.lora, Dropout::off);
   return program;
 }

@@ -59,6 +59,14 @@ inline constexpr std::int64_t kTopLogProbabilities = 20;
 ir::Program build_extend(const Model& model, ir::Kind kind, const ExtendShape& shape,
                          Edits edits = Edits::off);
 
+/// The program of embeddings: extends rows as build_extend does, and gives the final hidden states,
+/// normed, of the tokens that `logit_index` names. It draws nothing.
+///
+/// Inputs:  those of build_extend up to `logit_index`
+/// States:  those of build_extend
+/// Outputs: `embedding` f32[logit_rows, hidden]; 0 in idle rows
+ir::Program build_embed(const Model& model, ir::Kind kind, const ExtendShape& shape);
+
 /// Copies pages of every cache that the serving program has, as ir::CopyPages does.
 ///
 /// Inputs:  `source_page` i32[lanes] (idle -1), `destination_page` i32[lanes] (idle 0)

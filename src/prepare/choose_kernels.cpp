@@ -17,6 +17,7 @@ std::vector<contract::KernelChoice> kernels_of(const exec::Plan& plan) {
 std::vector<contract::InstancePlan>& plans_of_entry(contract::Contract& contract,
                                                     const contract::EntryView& entry) {
   if (entry.plans == &contract.plans) return contract.plans;
+  if (entry.plans == &contract.embed_plans) return contract.embed_plans;
   return entry.plans == &contract.edited_plans ? contract.edited_plans : contract.copy_plans;
 }
 

@@ -22,7 +22,8 @@ void fuse_program(ir::Program& program) {
 contract::Contract compose(const model::Model& model, const CoreSettings& settings) {
   contract::Contract contract = make_contract(
       settings.adapter == AdapterUse::merge ? model::base_of(model) : model, settings.shape);
-  for (ir::Program* program : {&contract.extend, &contract.edited, &contract.copy_pages})
+  for (ir::Program* program :
+       {&contract.extend, &contract.edited, &contract.copy_pages, &contract.embed})
     fuse_program(*program);
   contract.target = settings.target;
   contract.provenance = settings.provenance;

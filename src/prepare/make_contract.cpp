@@ -45,6 +45,20 @@ std::vector<ir::Capacities> serving_catalogue(std::int64_t rows, std::int64_t st
   return catalogue;
 }
 
+std::vector<ir::Capacities> embedding_catalogue(std::int64_t rows, std::int64_t step_tokens) {
+  std::vector<ir::Capacities> catalogue;
+  const auto add = [&](std::int64_t tokens) {
+    ir::Capacities instance;
+    instance[ir::Symbol::tokens] = tokens;
+    instance[ir::Symbol::rows] = instance[ir::Symbol::logit_rows] = rows;
+    catalogue.push_back(instance);
+  };
+  const std::int64_t least = std::max<std::int64_t>(32, 2 * rows);
+  for (std::int64_t tokens = least; tokens < step_tokens; tokens *= 4) add(tokens);
+  add(std::max(least, step_tokens));
+  return catalogue;
+}
+
 ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
   ir::Capacities capacities;
   capacities[ir::Symbol::tokens] = tokens;
@@ -69,6 +83,11 @@ contract::Contract make_contract(const model::Model& model, const ServingShape& 
   }
   contract.copy_pages =
       model::build_copy_pages(model, shape.kind, shape.page_tokens, shape.copy_lanes);
+  if (!shape.embed_catalogue.empty()) {
+    contract.embed = model::build_embed(model, shape.kind, extend);
+    contract.embed_catalogue = shape.embed_catalogue;
+    contract.embedding = shape.embedding;
+  }
   return contract;
 }
 

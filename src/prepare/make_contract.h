@@ -19,6 +19,8 @@ struct ServingShape {
   std::int64_t slots = 1;  ///< sequences whose last drawn token the device keeps
   std::vector<ir::Capacities> edited_catalogue = {};  ///< empty: logits cannot be edited
   std::int64_t copy_lanes = 16;                       ///< pages copied at once
+  std::vector<ir::Capacities> embed_catalogue = {};   ///< empty: no embeddings
+  contract::EmbeddingPolicy embedding = {};
 };
 
 /// One row of a catalogue for one sequence.
@@ -27,6 +29,10 @@ ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows);
 /// Instances for up to `rows` sequences at a time and steps of up to `step_tokens` tokens: decode
 /// by powers of two, prompts from the next larger one on, and one that scores prompts.
 std::vector<ir::Capacities> serving_catalogue(std::int64_t rows, std::int64_t step_tokens);
+
+/// Instances of embeddings of up to `rows` texts at a time, and of steps of up to `step_tokens`
+/// tokens.
+std::vector<ir::Capacities> embedding_catalogue(std::int64_t rows, std::int64_t step_tokens);
 
 /// The contract of a model that is served by the process that built it.
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape);

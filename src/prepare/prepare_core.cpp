@@ -39,9 +39,9 @@ class Phase {
 contract::Contract composed(const model::OpenedModel& opened, const PrepareOptions& options) {
   Phase phase("compose", options);
   contract::Contract contract = compose(opened.model, options.core);
-  phase.end(fmt::format("{} ops in extend, {} in edited, {} in copy_pages\n",
+  phase.end(fmt::format("{} ops in extend, {} in edited, {} in copy_pages, {} in embed\n",
                         contract.extend.ops.size(), contract.edited.ops.size(),
-                        contract.copy_pages.ops.size()));
+                        contract.copy_pages.ops.size(), contract.embed.ops.size()));
   return contract;
 }
 

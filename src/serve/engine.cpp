@@ -60,7 +60,8 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
       cache_(pages_of(contract_, settings.pages), contract_.cache.page_tokens),
       queue_(settings.queue_sequences + most_rows_, settings.ageing),
       plain_budget_(stepper_.instances(StepKind::plain).catalogue, settings.step_target),
-      edited_budget_(stepper_.instances(StepKind::edited).catalogue, settings.step_target) {
+      edited_budget_(stepper_.instances(StepKind::edited).catalogue, settings.step_target),
+      embed_budget_(stepper_.instances(StepKind::embed).catalogue, settings.step_target) {
   // Weights that change would make what is cached out of date.
   if (settings_.weights == exec::Weights::trained) settings_.shares_prefixes = false;
   ensure(stepper_.can_copy_pages(), ErrorKind::invalid,
@@ -75,8 +76,14 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
   rows_.reserve(rows);
   copies_.reserve(rows + static_cast<std::size_t>(cache_.total_count()));
   queries_.reserve(
-      static_cast<std::size_t>(std::max(most_queries(stepper_.instances(StepKind::plain)),
-                                        most_queries(stepper_.instances(StepKind::edited)))));
+      static_cast<std::size_t>(std::max({most_queries(stepper_.instances(StepKind::plain)),
+                                         most_queries(stepper_.instances(StepKind::edited)),
+                                         most_queries(stepper_.instances(StepKind::embed))})));
+}
+
+StepBudget& Engine::budget_of(StepKind kind) {
+  if (kind == StepKind::embed) return embed_budget_;
+  return kind == StepKind::edited ? edited_budget_ : plain_budget_;
 }
 
 std::vector<std::unique_ptr<Sequence>> Engine::sequences_of(Request request, Ticket ticket,
@@ -87,6 +94,8 @@ std::vector<std::unique_ptr<Sequence>> Engine::sequences_of(Request request, Tic
   ensure(pages <= cache_.total_count(), ErrorKind::invalid,
          "request: needs {} pages of {} tokens, the cache has {}", pages,
          contract_.cache.page_tokens, cache_.total_count());
+  ensure(!first.embeds() || stepper_.can_embed(), ErrorKind::unsupported,
+         "request: asks for a vector, which the contract has no program for");
   if (!first.edits) return sequences;
   ensure(stepper_.can_edit(), ErrorKind::unsupported,
          "request: asks for changed logits or top tokens, which the contract has no program for");

@@ -105,9 +105,8 @@ class Engine {
 
  private:
   void warm_instance(StepKind kind, std::size_t instance);
-  StepBudget& budget_of(StepKind kind) {
-    return kind == StepKind::edited ? edited_budget_ : plain_budget_;
-  }
+  StepBudget& budget_of(StepKind kind);
+  StepKind next_kind() const;
   void drop_cancelled();
   void admit();
   bool admit_one(WaitingQueue::Clock::time_point now);
@@ -128,7 +127,8 @@ class Engine {
   void commit_part(const Part& part, std::span<const LogitAnswer> answers);
   void report_prompt(Sequence& sequence, std::span<const LogitAnswer> answers);
   void take_draw(Sequence& sequence, const LogitAnswer& answer);
-  void finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id = -1);
+  void finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id = -1,
+              std::span<const float> embedding = {});
   void give_up(Sequence& sequence);
   void remove_ended();
 
@@ -139,7 +139,7 @@ class Engine {
   std::int64_t most_rows_;
   PageCache cache_;
   WaitingQueue queue_;
-  StepBudget plain_budget_, edited_budget_;
+  StepBudget plain_budget_, edited_budget_, embed_budget_;
   std::vector<std::unique_ptr<Sequence>> running_;
   std::vector<std::int32_t> free_slots_;
   std::vector<std::pair<std::int32_t, std::int32_t>> copies_;  // pages, before the next step

@@ -36,7 +36,7 @@ bool Engine::try_admit(Sequence& sequence) {
   const Request& request = sequence.of->request;
   HeldPages& held = sequence.held;
   PrefixTree::Match match;
-  if (settings_.shares_prefixes && !request.prompt_log_probabilities) {
+  if (settings_.shares_prefixes && !request.prompt_log_probabilities && !request.embeds) {
     const auto but_last = std::span(sequence.tokens).first(sequence.tokens.size() - 1);
     match = cache_.hold_match(request.cache_salt, but_last, held);
   }
@@ -134,18 +134,30 @@ void Engine::give_way() {
   preempt(**last);
 }
 
+/// Where some draw and some embed, their steps take turns.
+StepKind Engine::next_kind() const {
+  bool draws = false;
+  bool edits = false;
+  bool embeds = false;
+  for (const auto& sequence : running_) {
+    if (sequence->has_ended) continue;
+    draws |= !sequence->embeds();
+    edits |= sequence->edits != nullptr;
+    embeds |= sequence->embeds() && sequence->pending() > sequence->unseen;
+  }
+  if (embeds && (!draws || step_kind_ != StepKind::embed)) return StepKind::embed;
+  return edits ? StepKind::edited : StepKind::plain;
+}
+
 /// Plans parts whose pages are there. False: nobody has anything to do.
 bool Engine::plan_step() {
   for (;;) {
-    const auto is_edited = [](const auto& sequence) {
-      return !sequence->has_ended && sequence->edits != nullptr;
-    };
-    step_kind_ = std::ranges::any_of(running_, is_edited) ? StepKind::edited : StepKind::plain;
+    step_kind_ = next_kind();
     const auto decoding = std::ranges::count_if(
         running_, [](const auto& sequence) { return sequence->pending() == 1; });
     std::int64_t budget = budget_of(step_kind_).tokens(decoding);
     if (settings_.step_tokens > 0) budget = std::min(budget, settings_.step_tokens);
-    plan_parts(running_, stepper_.instances(step_kind_), budget, parts_);
+    plan_parts(running_, step_kind_, stepper_.instances(step_kind_), budget, parts_);
     if (parts_.empty()) return false;
     if (grow_parts()) return true;
     const bool was_flying = !flying_parts_.empty();

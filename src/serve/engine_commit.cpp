@@ -47,12 +47,14 @@ void Engine::commit_part(const Part& part, std::span<const LogitAnswer> answers)
   if (!is_finite) return give_up(sequence);
   // Logits depend on all keys and values before them: only if they are finite, those are.
   if (!answers.empty()) sequence.confirmed = sequence.consumed;
-  if (settings_.shares_prefixes) {
+  if (settings_.shares_prefixes && !sequence.embeds()) {
     cache_.publish(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
                    sequence.held);
   }
   if (sequence.consumed >= sequence.prompt_tokens()) sequence.of->prompt_is_ready = true;
   report_prompt(sequence, answers.first(static_cast<std::size_t>(part.scored)));
+  if (part.draws && sequence.embeds())
+    return finish(sequence, FinishReason::length, -1, answers.back().embedding);
   if (part.draws) return take_draw(sequence, answers.back());
   const bool is_scored =
       sequence.of->request.max_tokens == 0 && sequence.consumed == sequence.prompt_tokens();
@@ -93,11 +95,12 @@ void Engine::give_up(Sequence& sequence) {
   finish(sequence, FinishReason::numeric_failure);
 }
 
-void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id) {
+void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id,
+                    std::span<const float> embedding) {
   sequence.has_ended = true;
   sequence.of->prompt_is_ready |= sequence.index == 0;
   const bool is_good = reason == FinishReason::stop || reason == FinishReason::length;
-  if (is_good && settings_.shares_prefixes) {
+  if (is_good && settings_.shares_prefixes && !sequence.embeds()) {
     cache_.publish_all(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
                        sequence.held);
   }
@@ -108,7 +111,8 @@ void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_i
                                       .prompt_tokens = sequence.prompt_tokens(),
                                       .cached_tokens = sequence.cached_tokens,
                                       .drawn_tokens = sequence.drawn_tokens() + (stop_id >= 0),
-                                      .queue_seconds = sequence.queue_seconds});
+                                      .queue_seconds = sequence.queue_seconds,
+                                      .embedding = embedding});
 }
 
 void Engine::end_all(FinishReason reason) {

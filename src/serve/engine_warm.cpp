@@ -13,7 +13,7 @@ std::int64_t Engine::warm_up(std::chrono::duration<double> limit) {
   phase_ = Phase::warm;
   const auto end = std::chrono::steady_clock::now() + limit;
   std::int64_t left = 0;
-  for (const StepKind kind : {StepKind::plain, StepKind::edited}) {
+  for (const StepKind kind : {StepKind::plain, StepKind::edited, StepKind::embed}) {
     for (std::size_t i = 0; i < stepper_.instances(kind).catalogue.size(); ++i) {
       const bool has_time = std::chrono::steady_clock::now() < end;
       if (has_time) warm_instance(kind, i);

@@ -63,7 +63,8 @@ struct Request {
   bool ignore_stop_ids = false;                ///< the contract's do not end the sequence
   std::int64_t top_tokens = 0;                 ///< likeliest tokens to report beside each drawn one
   bool prompt_log_probabilities = false;       ///< report each prompt token's first
-  int priority = 5;                            ///< 0 (first) to 9
+  bool embeds = false;  ///< nothing is drawn: the finish has the prompt's vector; max_tokens is 0
+  int priority = 5;     ///< 0 (first) to 9
   std::uint64_t fairness_key = 0;  ///< requests of one key take turns with those of another
   std::uint64_t cache_salt = 0;    ///< only requests of one salt share cached prefixes
   /// Make the ports of sequence i; either may be empty.
@@ -105,6 +106,8 @@ struct FinishEvent {
   std::int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
   std::int64_t drawn_tokens = 0;   ///< the stop id with them
   double queue_seconds = 0;        ///< until it was admitted
+  /// The prompt's vector as the model gives it, if that was asked for; valid within the call.
+  std::span<const float> embedding = {};
 };
 
 /// Where the tokens of a request go.

@@ -27,7 +27,7 @@ void check_prompt(const contract::Contract& contract, const Request& request) {
 }
 
 void check_counts(const Request& request) {
-  const std::int64_t least = request.prompt_log_probabilities ? 0 : 1;
+  const std::int64_t least = request.prompt_log_probabilities || request.embeds ? 0 : 1;
   ensure(request.max_tokens >= least, ErrorKind::invalid, "max_tokens: is {}, expected at least {}",
          request.max_tokens, least);
   ensure(request.min_tokens >= 0 && request.min_tokens <= request.max_tokens, ErrorKind::invalid,
@@ -53,6 +53,14 @@ void check_limits(const contract::Limits& limits, const Request& request) {
   check("sequences", request.sequences, limits.request_sequences);
 }
 
+void check_embeds(const Request& request) {
+  const bool draws = request.max_tokens > 0 || request.sequences > 1 || request.top_tokens > 0 ||
+                     request.prompt_log_probabilities || request.token_mask;
+  ensure(!request.embeds || !draws, ErrorKind::invalid,
+         "embeds: a request for a vector draws nothing, expected max_tokens 0, one sequence, no "
+         "log-probabilities and no mask");
+}
+
 /// The first sequence draws by the seed itself, each other one by a seed of its own.
 std::uint64_t seed_of(std::uint64_t seed, std::int64_t sequence) {
   if (sequence == 0) return seed;
@@ -69,7 +77,7 @@ std::unique_ptr<Sequence> make_sequence(const contract::Contract& contract,
   sequence->index = index;
   sequence->sampling = effective_sampling(contract.sampling, request);
   sequence->sampling.seed = seed_of(request.seed, index);
-  if (LogitEdits::are_asked(contract.sampling, request))
+  if (!request.embeds && LogitEdits::are_asked(contract.sampling, request))
     sequence->edits = std::make_unique<LogitEdits>(contract, request);
   if (request.token_mask) sequence->mask = request.token_mask(index);
   if (request.stop_filter) sequence->filter = request.stop_filter(index);
@@ -90,6 +98,7 @@ std::vector<std::unique_ptr<Sequence>> make_sequences(const contract::Contract& 
   check_prompt(contract, request);
   check_counts(request);
   check_limits(contract.limits, request);
+  check_embeds(request);
   check_ids("stop_ids", request.stop_ids, contract.vocabulary);
   request.max_tokens = std::min(request.max_tokens, contract.cache.context_tokens);
   const auto of = std::make_shared<RequestState>(std::move(request), ticket, &sink);

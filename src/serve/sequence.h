@@ -52,6 +52,7 @@ struct Sequence {
   std::int64_t drawn_tokens() const { return std::ssize(tokens) - prompt_tokens(); }
   /// Tokens that steps can still take, the unseen one too.
   std::int64_t pending() const { return std::ssize(tokens) + unseen - launched; }
+  bool embeds() const { return of->request.embeds; }
   bool next_is_unseen() const { return launched == std::ssize(tokens); }
 };
 

@@ -6,6 +6,7 @@
 #include "serve/step_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace parhelion::serve {
@@ -50,6 +51,7 @@ Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
   const Bound bound{(contract.cache.context_tokens + page_tokens_ - 1) / page_tokens_, pages};
   plain_ = plan_instances(contract.extend, contract.catalogue, bound, executor, weights);
   edited_ = plan_instances(contract.edited, contract.edited_catalogue, bound, executor, weights);
+  embed_ = plan_instances(contract.embed, contract.embed_catalogue, bound, executor, weights);
   if (!contract.copy_pages.ops.empty()) {
     ir::Capacities capacities;
     capacities[ir::Symbol::pages] = pages;
@@ -57,9 +59,17 @@ Stepper::Stepper(const contract::Contract& contract, exec::Executor& executor,
   }
   const ir::BufferId drawn = ir::find_buffer(contract.extend, "drawn_tokens");
   slots_ = ir::number(contract.extend.at(drawn).type.shape[0]);
-  answers_.reserve(static_cast<std::size_t>(std::max(most_queries(plain_), most_queries(edited_))));
+  answers_.reserve(static_cast<std::size_t>(
+      std::max({most_queries(plain_), most_queries(edited_), most_queries(embed_)})));
   top_ids_.resize(static_cast<std::size_t>(most_queries(edited_)) * kMostTopTokens);
   top_log_probabilities_.resize(top_ids_.size());
+  embedding_width_ = static_cast<std::size_t>(contract::embedding_width(contract));
+  embeddings_.resize(static_cast<std::size_t>(most_queries(embed_)) * embedding_width_);
+}
+
+const InstanceSet& Stepper::instances(StepKind kind) const {
+  if (kind == StepKind::embed) return embed_;
+  return kind == StepKind::plain ? plain_ : edited_;
 }
 
 void Stepper::prepare(std::span<const StepRow> rows, StepKind kind) {
@@ -71,7 +81,7 @@ void Stepper::prepare(std::span<const StepRow> rows, StepKind kind) {
 void Stepper::prepare(std::span<const StepRow> rows, StepKind kind, std::size_t instance) {
   prepared_ = {.kind = kind, .instance = instance};
   for (const StepRow& row : rows) prepared_.queries += row.queries.size();
-  write_inputs(plan_of(prepared_), rows, page_tokens_);
+  write_inputs(plan_of(prepared_), rows, page_tokens_, kind);
   if (kind == StepKind::edited) write_edits(plan_of(prepared_), rows);
 }
 
@@ -88,10 +98,27 @@ std::span<const LogitAnswer> Stepper::finish() {
 }
 
 void Stepper::copy_answers(exec::Plan& plan) {
+  answers_.clear();
+  if (started_.kind == StepKind::embed) return copy_embeddings(plan);
+  copy_draws(plan);
+}
+
+/// An answer whose vector is not finite looks as one whose logits are not.
+void Stepper::copy_embeddings(exec::Plan& plan) {
+  std::copy_n(output<float>(plan, "embedding"), started_.queries * embedding_width_,
+              embeddings_.begin());
+  for (std::size_t i = 0; i < started_.queries; ++i) {
+    const auto vector = std::span(embeddings_).subspan(i * embedding_width_, embedding_width_);
+    const bool is_finite =
+        std::ranges::all_of(vector, [](float value) { return std::isfinite(value); });
+    answers_.push_back({.sampled = is_finite ? 0 : -1, .embedding = vector});
+  }
+}
+
+void Stepper::copy_draws(exec::Plan& plan) {
   const auto* target = output<float>(plan, "log_probability");
   const auto* sampled = output<std::int32_t>(plan, "sampled_ids");
   const auto* drawn = output<float>(plan, "sampled_log_probability");
-  answers_.clear();
   for (std::size_t i = 0; i < started_.queries; ++i)
     answers_.push_back({target[i], sampled[i], drawn[i]});
   if (started_.kind == StepKind::plain) return;

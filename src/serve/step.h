@@ -47,6 +47,7 @@ struct LogitAnswer {
   float sampled_log_probability = 0;
   std::span<const std::int32_t> top_ids = {};  ///< the likeliest first, of steps with edits
   std::span<const float> top_log_probabilities = {};
+  std::span<const float> embedding = {};  ///< of steps that embed
 };
 
 /// A sequence that advances: its new tokens, the position of the first, and its pages, which hold
@@ -62,12 +63,16 @@ struct StepRow {
 /// The instances of one program, smallest first.
 struct InstanceSet {
   std::vector<ir::Capacities> catalogue;
-  std::vector<std::int64_t> edits;  ///< beside it: edits of logits that a step has room for
+  std::vector<std::int64_t> edits = {};  ///< beside it: edits of logits that a step has room for
   std::vector<std::unique_ptr<exec::Plan>> plans;
 };
 
-/// Whether the tokens of a step are drawn from edited logits.
-enum class StepKind : std::uint8_t { plain, edited };
+/// What a step's queries are answered with.
+enum class StepKind : std::uint8_t {
+  plain,   ///< draws from the logits
+  edited,  ///< draws from edited logits
+  embed,   ///< hidden states
+};
 
 /// Runs steps of the extend program: one plan for each instance of the catalogues.
 class Stepper {
@@ -97,10 +102,9 @@ class Stepper {
   /// are no destinations.
   void copy_pages(std::span<const std::pair<std::int32_t, std::int32_t>> pages);
 
-  const InstanceSet& instances(StepKind kind) const {
-    return kind == StepKind::plain ? plain_ : edited_;
-  }
+  const InstanceSet& instances(StepKind kind) const;
   bool can_edit() const { return !edited_.plans.empty(); }
+  bool can_embed() const { return !embed_.plans.empty(); }
   bool can_copy_pages() const { return copy_ != nullptr; }
   std::int64_t slot_count() const { return slots_; }
 
@@ -118,15 +122,19 @@ class Stepper {
   };
   exec::Plan& plan_of(const Step& step) { return *instances(step.kind).plans[step.instance]; }
   void copy_answers(exec::Plan& plan);
+  void copy_draws(exec::Plan& plan);
+  void copy_embeddings(exec::Plan& plan);
 
   std::int64_t page_tokens_;
   std::int64_t slots_ = 0;
-  InstanceSet plain_, edited_;
+  InstanceSet plain_, edited_, embed_;
   std::unique_ptr<exec::Plan> copy_;
   Step prepared_, started_;
   std::vector<LogitAnswer> answers_;
   std::vector<std::int32_t> top_ids_;
   std::vector<float> top_log_probabilities_;
+  std::size_t embedding_width_ = 0;
+  std::vector<float> embeddings_;
 };
 
 }  // namespace parhelion::serve

@@ -48,8 +48,18 @@ void write_rows(exec::Plan& plan, std::span<const StepRow> rows) {
   }
 }
 
-void write_queries(exec::Plan& plan, std::span<const StepRow> rows) {
+void write_index(exec::Plan& plan, std::span<const StepRow> rows) {
   const auto index = idle_input<std::int32_t>(plan, "logit_index", -1);
+  std::size_t at = 0;
+  std::int64_t first_token = 0;
+  for (const StepRow& row : rows) {
+    for (const LogitQuery& query : row.queries)
+      index[at++] = static_cast<std::int32_t>(first_token + query.token);
+    first_token += static_cast<std::int64_t>(row.tokens.size());
+  }
+}
+
+void write_draws(exec::Plan& plan, std::span<const StepRow> rows) {
   const auto target = idle_input<std::int32_t>(plan, "target_ids", -1);
   const auto temperature = idle_input<float>(plan, "temperature", 0);
   const auto top_k = idle_input<std::int32_t>(plan, "top_k", 0);
@@ -59,10 +69,8 @@ void write_queries(exec::Plan& plan, std::span<const StepRow> rows) {
   const auto offset = idle_input<std::uint64_t>(plan, "draw_offset", 0);
   const auto slot = idle_input<std::int32_t>(plan, "draw_slot", -1);
   std::size_t at = 0;
-  std::int64_t first_token = 0;
   for (const StepRow& row : rows) {
     for (const LogitQuery& query : row.queries) {
-      index[at] = static_cast<std::int32_t>(first_token + query.token);
       target[at] = query.target;
       slot[at] = query.draw_slot;
       temperature[at] = query.sampling.temperature;
@@ -72,16 +80,17 @@ void write_queries(exec::Plan& plan, std::span<const StepRow> rows) {
       seed[at] = query.sampling.seed;
       offset[at++] = static_cast<std::uint64_t>(row.position + query.token + 1);
     }
-    first_token += static_cast<std::int64_t>(row.tokens.size());
   }
 }
 
 }  // namespace
 
-void write_inputs(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens) {
+void write_inputs(exec::Plan& plan, std::span<const StepRow> rows, std::int64_t page_tokens,
+                  StepKind kind) {
   write_tokens(plan, rows, page_tokens);
   write_rows(plan, rows);
-  write_queries(plan, rows);
+  write_index(plan, rows);
+  if (kind != StepKind::embed) write_draws(plan, rows);
 }
 
 void write_edits(exec::Plan& plan, std::span<const StepRow> rows) {

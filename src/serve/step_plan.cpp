@@ -28,7 +28,9 @@ std::int64_t most_tokens(const InstanceSet& instances, const Used& used, std::in
   return most;
 }
 
-bool ends_with_a_draw(const Sequence& sequence) { return sequence.of->request.max_tokens > 0; }
+bool ends_with_a_draw(const Sequence& sequence) {
+  return sequence.of->request.max_tokens > 0 || sequence.embeds();
+}
 
 /// Tokens of the prompt that a sequence computes again, whose next ones were reported before it
 /// gave way.
@@ -89,12 +91,13 @@ bool decodes(const Sequence& sequence) {
 
 }  // namespace
 
-void plan_parts(std::span<const std::unique_ptr<Sequence>> running, const InstanceSet& instances,
-                std::int64_t budget, std::vector<Part>& parts) {
+void plan_parts(std::span<const std::unique_ptr<Sequence>> running, StepKind kind,
+                const InstanceSet& instances, std::int64_t budget, std::vector<Part>& parts) {
   parts.clear();
   Used used;
   const auto add = [&](Sequence& sequence, std::int64_t room) {
     if (sequence.has_ended || sequence.pending() == 0 || draws_no_more(sequence)) return;
+    if (sequence.embeds() != (kind == StepKind::embed)) return;
     const Part part = fitting_part(sequence, instances, used, room);
     if (part.tokens == 0) return;
     parts.push_back(part);

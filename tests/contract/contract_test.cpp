@@ -29,6 +29,25 @@ TEST(Contract, AMissingOutputIsNamed) {
   expect_refusal(contract, "contract: extend has no output 'sampled_log_probability'");
 }
 
+TEST(Contract, EmbeddingsNeedVectorsAndInstances) {
+  Contract contract = full_contract();
+  EXPECT_EQ(embedding_width(contract), kSmallWidth);
+  EXPECT_EQ(embedding_width(small_contract()), 0);
+  contract.embedding.dimensions = {9};
+  expect_refusal(contract, "contract: embedding dimension is 9, expected 1 to 8");
+  contract = full_contract();
+  contract.embed.at(ir::find_buffer(contract.embed, "embedding")).name = "other";
+  contract.embedding.dimensions.clear();
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("embed: output 'embedding' is f64[], expected "
+                                             "f32[logit_rows, width]")));
+  contract = full_contract();
+  contract.embed_catalogue.clear();
+  contract.embed_plans.clear();
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("0 instances, expected both or none")));
+}
+
 TEST(Contract, AnInputOfAnotherTypeIsRefused) {
   Contract contract = small_contract();
   contract.extend = {};
@@ -188,10 +207,12 @@ TEST(Entries, AreThoseThatHaveOps) {
   EXPECT_EQ(entries(small_contract()).size(), 1u);
   const Contract contract = full_contract();
   const std::vector<EntryView> all = entries(contract);
-  ASSERT_EQ(all.size(), 3u);
+  ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[1].name, "edited");
   EXPECT_EQ(all[2].name, "copy_pages");
   EXPECT_EQ(all[2].instances.size(), 1u);
+  EXPECT_EQ(all[3].name, "embed");
+  EXPECT_EQ(all[3].instances.size(), 1u);
 }
 
 TEST(Contract, EditsNeedACatalogue) {

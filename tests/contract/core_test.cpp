@@ -89,7 +89,7 @@ TEST(Core, NothingStaysBehindWithoutFinish) {
   const ScratchDirectory directory;
   {
     CoreWriter writer(directory.path() / "m.core");
-    writer.weight("embedding", {ir::Kind::f32, {11, 8}});
+    writer.weight("table", {ir::Kind::f32, {11, 8}});
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
@@ -97,11 +97,11 @@ TEST(Core, NothingStaysBehindWithoutFinish) {
 TEST(Core, AWeightOfAnotherLengthIsNotWritten) {
   const ScratchDirectory directory;
   CoreWriter writer(directory.path() / "m.core");
-  writer.weight("embedding", {ir::Kind::f32, {2}});
+  writer.weight("table", {ir::Kind::f32, {2}});
   const std::vector<std::byte> bytes(9);
-  expect_error(ErrorKind::invalid, "core: weight 'embedding' got 9 bytes, expected at most 8 more",
+  expect_error(ErrorKind::invalid, "core: weight 'table' got 9 bytes, expected at most 8 more",
                [&] { writer.append(bytes); });
-  expect_error(ErrorKind::invalid, "core: weight 'embedding' lacks 8 bytes", [&] {
+  expect_error(ErrorKind::invalid, "core: weight 'table' lacks 8 bytes", [&] {
     writer.weight("other", {ir::Kind::f32, {2}});
   });
 }

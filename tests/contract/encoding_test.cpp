@@ -272,13 +272,13 @@ TEST(CheckEncoded, KernelsForSomeOpsAreRefused) {
 TEST(CheckEncoded, AWeightOfAnotherTypeIsRefused) {
   EncodedContract encoded = encoded_small();
   encoded.weights[0].type.shape[0] = 12;
-  expect_corrupt(encoded, "weight 'embedding': is f32[12, 8], expected f32[11, 8] as in extend");
+  expect_corrupt(encoded, "weight 'table': is f32[12, 8], expected f32[11, 8] as in extend");
 }
 
 TEST(CheckEncoded, AWeightThatIsMissingOrTwiceIsRefused) {
   EncodedContract encoded = encoded_small();
   encoded.weights.push_back(encoded.weights[0]);
-  expect_corrupt(encoded, "weight 'embedding' is no parameter of extend, or is there twice");
+  expect_corrupt(encoded, "weight 'table' is no parameter of extend, or is there twice");
   encoded.weights.resize(encoded.weights.size() - 2);
   expect_corrupt(encoded, "parameter 'layers.1.down' has no weight");
 }
@@ -288,7 +288,7 @@ TEST(CheckEncoded, AWeightOutsideTheSectionIsRefused) {
                                     std::numeric_limits<std::int64_t>::max() - 63}) {
     EncodedContract encoded = encoded_small();
     encoded.weights[0].offset = offset;
-    expect_corrupt(encoded, "weight 'embedding': WEIGHT_RANGE: lies at");
+    expect_corrupt(encoded, "weight 'table': WEIGHT_RANGE: lies at");
   }
 }
 

@@ -114,13 +114,8 @@ inline ir::Program small_copy_pages() {
   return program;
 }
 
-/// A decoder of two layers with every input and output of an extend entry.
-inline ir::Program small_extend(SmallEdits edits = SmallEdits::off) {
-  ir::Program program;
-  program.name = "extend";
-  ir::Builder builder(program);
-  const ir::ValueId table =
-      builder.parameter("embedding", {ir::Kind::f32, {kSmallVocabulary, kSmallWidth}});
+/// Appends a decoder of two layers, up to the hidden states that `logit_index` names.
+inline ir::ValueId small_hidden(ir::Builder& builder, ir::ValueId table) {
   const ir::TensorType tokens(ir::Kind::i32, {ir::Symbol::tokens});
   const ir::TensorType slots(ir::Kind::i32, {4});
   const ir::ValueId fed = builder.one(
@@ -132,8 +127,30 @@ inline ir::Program small_extend(SmallEdits edits = SmallEdits::off) {
     x = layer.feed(layer.attend(x));
   }
   builder.set_label("head");
-  const ir::ValueId chosen =
-      builder.one(ir::Embedding{}, {small_query(builder, "logit_index", ir::Kind::i32), x});
+  return builder.one(ir::Embedding{}, {small_query(builder, "logit_index", ir::Kind::i32), x});
+}
+
+inline ir::ValueId small_table(ir::Builder& builder) {
+  return builder.parameter("table", {ir::Kind::f32, {kSmallVocabulary, kSmallWidth}});
+}
+
+/// The same decoder with every input and the output of an embed entry.
+inline ir::Program small_embed() {
+  ir::Program program;
+  program.name = "embed";
+  ir::Builder builder(program);
+  builder.output("embedding", small_hidden(builder, small_table(builder)));
+  return program;
+}
+
+/// A decoder of two layers with every input and output of an extend entry.
+inline ir::Program small_extend(SmallEdits edits = SmallEdits::off) {
+  ir::Program program;
+  program.name = "extend";
+  ir::Builder builder(program);
+  const ir::ValueId table = small_table(builder);
+  const ir::TensorType slots(ir::Kind::i32, {4});
+  const ir::ValueId chosen = small_hidden(builder, table);
   ir::ValueId logits = builder.one(ir::MatMul{.transpose_b = true}, {chosen, table});
   builder.output("log_probability",
                  builder.one(ir::LogProbability{},
@@ -216,13 +233,16 @@ inline Contract full_contract() {
   contract.edited = small_extend(SmallEdits::on);
   contract.edited_catalogue = {small_capacities(2, 1)};
   contract.copy_pages = small_copy_pages();
+  contract.embed = small_embed();
+  contract.embed_catalogue = {small_capacities(8, 2)};
+  contract.embedding = {.normalises = false, .dimensions = {2, 4}};
   plan_instances(contract);
   for (InstancePlan& plan : contract.plans)
     for (std::size_t i = 0; i < contract.extend.ops.size(); ++i)
       plan.kernels.push_back({.kernel = i % 2 == 0 ? "plain" : "packed",
                               .numerics = "f32",
                               .parameters = std::string("\0\xff", 2)});
-  contract.precision = {{.weight = "embedding",
+  contract.precision = {{.weight = "table",
                          .sources = {"model.embed_tokens.weight"},
                          .from = "bf16",
                          .to = "f32",

@@ -64,7 +64,7 @@ TEST(StepInputs, PacksRowsAndFillsIdleLanes) {
   const std::vector<StepRow> rows = {
       {.tokens = tokens_0, .position = 3, .pages = pages_0, .queries = query_0},
       {.tokens = tokens_1, .position = 0, .pages = pages_1, .queries = query_1}};
-  write_inputs(plan, rows, 4);
+  write_inputs(plan, rows, 4, StepKind::plain);
   EXPECT_EQ(plan.values<std::int32_t>("token_ids"), (Ids{11, 12, 13, 21, 0, 0}));
   EXPECT_EQ(plan.values<std::int32_t>("token_source"), Ids(6, -1));
   EXPECT_EQ(plan.values<std::int32_t>("positions"), (Ids{3, 4, 5, 0, 0, 0}));

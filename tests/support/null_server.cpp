@@ -132,8 +132,18 @@ std::int32_t NullServer::draw(Sequence& sequence) {
   return -1;
 }
 
+/// Counts the ids of a prompt by their remainders.
+std::vector<float> NullServer::embed(const serve::Request& request) const {
+  std::vector<float> vector(static_cast<std::size_t>(model_.width));
+  for (const std::int32_t id : request.prompt)
+    ++vector[static_cast<std::size_t>(id % model_.width)];
+  return vector;
+}
+
 bool NullServer::step(Sequence& sequence) {
   const serve::Request& request = *sequence.request;
+  if (request.embeds && !(model_.fails && model_.fails(request)))
+    return finish(sequence, FinishReason::length);
   if (sequence.drawn == 0 && request.prompt_log_probabilities) {
     for (std::size_t i = 1; i < request.prompt.size(); ++i)
       sequence.sink->take(serve::TokenEvent{
@@ -160,12 +170,15 @@ bool NullServer::step(Sequence& sequence) {
 
 bool NullServer::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id) {
   --count_;
+  std::vector<float> vector;
+  if (sequence.request->embeds) vector = embed(*sequence.request);
   sequence.sink->take(serve::FinishEvent{
       .sequence = sequence.number,
       .reason = reason,
       .stop_id = stop_id,
       .prompt_tokens = static_cast<std::int64_t>(sequence.request->prompt.size()),
-      .drawn_tokens = sequence.drawn});
+      .drawn_tokens = sequence.drawn,
+      .embedding = vector});
   return true;
 }
 

@@ -18,6 +18,7 @@ struct NullModel {
   std::int64_t context_tokens = 1 << 20;
   std::vector<std::int32_t> stop_ids = {};
   std::int64_t queue = 1 << 20;  ///< sequences that may be there at a time
+  std::int64_t width = 4;        ///< of vectors: number i is that of ids whose remainder by it is i
   /// The id that sequence `sequence` of a request draws as its number `index`; absent: a function
   /// of the seed, among all ids but the stop ids.
   std::function<std::int32_t(const serve::Request&, std::int64_t sequence, std::int64_t index)>
@@ -65,6 +66,7 @@ class NullServer : public serve::Server {
   bool step(Sequence& sequence);
   bool finish(Sequence& sequence, serve::FinishReason reason, std::int32_t stop_id = -1);
   std::int32_t draw(Sequence& sequence);
+  std::vector<float> embed(const serve::Request& request) const;
   bool is_stop(const Sequence& sequence, std::int32_t id) const;
   void check(const serve::Request& request) const;
 

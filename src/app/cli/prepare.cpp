@@ -1,5 +1,6 @@
 #include "app/cli/command.h"
 #include "app/cli/pending_stop.h"
+#include "app/embedding_choice.h"
 #include "app/model_files.h"
 #include "app/prepare_source.h"
 #include "base/error.h"
@@ -23,6 +24,7 @@ struct PrepareCommand {
   std::int64_t step_tokens = 512;
   std::int64_t context_tokens = 0;
   std::int64_t most_instances = 24;
+  EmbeddingChoice embeddings;
   bool keeps_adapter = false;
   bool plans_only = false;
   std::string version;
@@ -51,23 +53,28 @@ contract::Target target_of(const ExecutorChoice& choice) {
   return target;
 }
 
-prepare::ServingShape shape_of(const PrepareCommand& command, const model::OpenedModel& opened) {
+prepare::ServingShape shape_of(const PrepareCommand& command, const std::filesystem::path& path,
+                               const model::OpenedModel& opened) {
   const std::int64_t usual = std::min(opened.model.max_positions, kMostUsualContext);
   ensure(command.context_tokens <= opened.model.max_positions, ErrorKind::invalid,
          "--context: is {}, expected at most the model's {} positions", command.context_tokens,
          opened.model.max_positions);
   const auto catalogue = prepare::serving_catalogue(command.rows, command.step_tokens);
-  return {.kind = kind_of(command.run, opened),
-          .context_tokens = command.context_tokens == 0 ? usual : command.context_tokens,
-          .catalogue = catalogue,
-          .slots = command.rows,
-          .edited_catalogue = catalogue};
+  prepare::ServingShape shape{
+      .kind = kind_of(command.run, opened),
+      .context_tokens = command.context_tokens == 0 ? usual : command.context_tokens,
+      .catalogue = catalogue,
+      .slots = command.rows,
+      .edited_catalogue = catalogue};
+  offer_embeddings(path, command.embeddings, command.step_tokens, shape);
+  return shape;
 }
 
 prepare::PrepareOptions options_of(const PrepareCommand& command, const std::filesystem::path& path,
                                    const model::OpenedModel& opened, const PendingStop& stop) {
-  prepare::PrepareOptions options{.most_instances = command.most_instances};
-  options.core.shape = shape_of(command, opened);
+  prepare::PrepareOptions options;
+  options.core.shape = shape_of(command, path, opened);
+  options.most_instances = command.most_instances + std::ssize(options.core.shape.embed_catalogue);
   options.core.adapter =
       command.keeps_adapter ? prepare::AdapterUse::keep : prepare::AdapterUse::merge;
   options.core.frontend = read_frontend(path);
@@ -130,7 +137,8 @@ void add_shape_options(CLI::App& app, PrepareCommand& command) {
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   app.add_option("--max-instances", command.most_instances,
-                 "refuse a catalogue of more shapes than this, and tell what each costs")
+                 "refuse a catalogue of more shapes than this, those of embeddings apart, and tell "
+                 "what each costs")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
 }
@@ -148,6 +156,7 @@ void add_prepare(CLI::App& app) {
   add_shape_options(*prepare, *command);
   prepare->add_flag("--keep-adapter", command->keeps_adapter,
                     "keep the adapter beside the weights; it is merged into them otherwise");
+  add_embedding_options(*prepare, command->embeddings);
   prepare->add_option("--key", command->keys, "secret key that signs: a .key file");
   prepare->add_flag("--plan-only", command->plans_only,
                     "show shapes and memory; use no device and write nothing");

@@ -236,6 +236,7 @@ void add_engine_options(CLI::App& command, ServingChoice& choice) {
   command.add_flag(
       "--grow", choice.grows,
       "admit more: take room as answers grow; the last admitted may have to wait again");
+  add_embedding_options(command, choice.embeddings);
   command.add_option("--served-name", choice.name,
                      "clients' name of the model; its file's if absent");
 }

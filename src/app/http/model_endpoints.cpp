@@ -145,10 +145,4 @@ HandlerReply health(ApiCall& call) {
                     ready ? 200 : 503);
 }
 
-HandlerReply embeddings(ApiCall& call) {
-  Fields fields(call.request.body);
-  check_model(call, fields);
-  refuse_feature("model", "the model has no program for embeddings");
-}
-
 }  // namespace parhelion::app

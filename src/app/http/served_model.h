@@ -25,8 +25,10 @@ struct ServedModel {
   std::int64_t vocabulary = 0;
   std::int64_t context_tokens = 0;  ///< the longest sequence
   contract::SamplingPolicy sampling = {};
-  std::vector<std::int32_t> stop_ids = {};  ///< that end an answer
-  std::int64_t most_sequences = 128;        ///< of one request
+  std::vector<std::int32_t> stop_ids = {};                  ///< that end an answer
+  std::int64_t most_sequences = 128;                        ///< of one request
+  std::optional<contract::EmbeddingPolicy> embedding = {};  ///< nothing: it gives no vectors
+  std::int64_t embedding_width = 0;
   /// What else /v1/core tells: device, numerics, digest, signature; /health tells the last.
   Json facts = Json::Object{};
 };
