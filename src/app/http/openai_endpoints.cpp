@@ -5,6 +5,8 @@
 #include "app/http/openai_format.h"
 #include "app/http/sampling_fields.h"
 
+#include <fmt/ranges.h>
+
 #include <ctime>
 
 namespace parhelion::app {
@@ -35,10 +37,9 @@ void read_shown(Fields& fields, GenerationPlan& plan) {
 /// Ids of the prompts: one list, or a list for each of several.
 std::string prompt_ids(const std::vector<PlannedPrompt>& prompts) {
   if (prompts.size() == 1) return json_ids(prompts.front().request.prompt);
-  std::string lists;
-  for (const PlannedPrompt& each : prompts)
-    lists += (lists.empty() ? "[" : ",") + json_ids(each.request.prompt);
-  return lists + "]";
+  std::vector<std::string> lists;
+  for (const PlannedPrompt& each : prompts) lists.push_back(json_ids(each.request.prompt));
+  return fmt::format("[{}]", fmt::join(lists, ","));
 }
 
 /// `plan` is ready but for its choices.

@@ -183,7 +183,7 @@ Value Renderer::call(const Value& function, const Arguments& arguments) {
   if (const auto* undefined = function.get<Undefined>()) fail_here(undefined->what);
   const auto* target = function.get<FunctionRef>();
   if (target == nullptr) {
-    fail_here("'" + std::string(type_name(function)) + "' object is not callable");
+    fail_here(fmt::format("'{}' object is not callable", type_name(function)));
   }
   if (const auto* builtin = std::get_if<Builtin>(&(*target)->target)) {
     return builtin->call(*this, arguments);
