@@ -1,4 +1,3 @@
-#include "app/cli/pending_stop.h"
 #include "app/command_support.h"
 #include "app/http/http_support.h"
 #include "app/model_test_support.h"
@@ -9,9 +8,6 @@
 #include "contract/small_core.h"
 
 #include <gmock/gmock.h>
-
-#include <csignal>
-#include <cstdlib>
 
 namespace parhelion::app {
 namespace {
@@ -380,29 +376,6 @@ TEST_F(ServedCore, IsPreparedByTheCommand) {
   const Outcome onto_directory =
       run("prepare '" + tiny_gguf().string() + "' -o '" + directory_.string() + "'");
   EXPECT_THAT(onto_directory.output, HasSubstr("is a directory, expected a file to write"));
-}
-
-/// Ends as a program does that a signal reaches while it prepares.
-void end_with(int signal) {
-  {
-    const PendingStop stop;
-    ::raise(signal);
-    if (!stop.has_come()) std::_Exit(3);
-  }
-  std::_Exit(4);
-}
-
-TEST(PendingStop, KeepsASignalUntilWhatIsHalfDoneIsTakenBack) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    EXPECT_EXIT(end_with(signal), testing::KilledBySignal(signal), "");
-}
-
-TEST(PendingStop, LeavesIgnoredSignalsIgnored) {
-  const auto ignoring = [] {
-    std::signal(SIGHUP, SIG_IGN);
-    end_with(SIGHUP);
-  };
-  EXPECT_EXIT(ignoring(), testing::ExitedWithCode(3), "");
 }
 
 }  // namespace
