@@ -50,7 +50,8 @@ struct ServeOptions {
 };
 
 /// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
-/// them.
+/// them. Once one has come they are kept until the process ends: what comes late, while parts are
+/// taken down, does not make a good end a bad one.
 class StopSignals {
  public:
   StopSignals() {
@@ -59,23 +60,29 @@ class StopSignals {
     ::sigaddset(&set_, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
-  ~StopSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~StopSignals() {
+    if (!has_come_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  void wait() const {
+  void wait() {
     int signal = 0;
     ::sigwait(&set_, &signal);
+    has_come_ = true;
   }
   /// Whether one comes within a moment.
-  bool comes_within(std::chrono::milliseconds time) const {
+  bool comes_within(std::chrono::milliseconds time) {
     const timespec limit{.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
-    return ::sigtimedwait(&set_, nullptr, &limit) > 0;
+    const bool comes = ::sigtimedwait(&set_, nullptr, &limit) > 0;
+    has_come_ |= comes;
+    return comes;
   }
 
  private:
   sigset_t set_{};
   sigset_t before_{};
+  bool has_come_ = false;
 };
 
 void write_line(std::string_view line) {
@@ -116,7 +123,7 @@ constexpr std::chrono::seconds kCloseLimit{10};   // of connections
 constexpr std::chrono::seconds kEngineLimit{30};  // of its last step and its memory
 
 /// Lets what runs end, within `limit` or until another signal; then ends it.
-void drain(ServingParts& parts, const StopSignals& signals, double limit) {
+void drain(ServingParts& parts, StopSignals& signals, double limit) {
   Api& api = *parts.api;
   HttpServer& server = *parts.server;
   api.drain();
@@ -135,7 +142,7 @@ void drain(ServingParts& parts, const StopSignals& signals, double limit) {
 }
 
 /// Loads the model while the gate answers. False: a signal came before it was done.
-bool load(ServingParts& parts, const ServeOptions& options, const StopSignals& signals,
+bool load(ServingParts& parts, const ServeOptions& options, StopSignals& signals,
           const std::function<void(std::string_view)>& on_failure) {
   auto loading =
       std::async(std::launch::async, [&] { return start_engine(options.serving, on_failure); });
@@ -163,7 +170,7 @@ void stop(ServingParts& parts) {
 
 void run_serve(ServeOptions& options, const std::string& effective) {
   const auto begin = Clock::now();
-  const StopSignals signals;
+  StopSignals signals;
   ApiOptions api_settings = api_options(options);
   ServingParts parts;
   parts.gate = std::make_unique<LoadingGate>(options.version);
