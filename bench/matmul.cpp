@@ -4,6 +4,7 @@
 #include "exec/cpu/kernels/matmul.h"
 
 #include "base/bf16.h"
+#include "base/error.h"
 
 #include <fmt/format.h>
 
@@ -107,10 +108,12 @@ double read_bandwidth(int threads) {
 }
 
 Tier tier_named(const std::string& text) {
-  for (const Tier tier : {Tier::portable, Tier::avx2, Tier::avx512}) {
-    if (text == name(tier)) return tier;
+  if (text.empty()) return widest_tier();
+  for (const Tier tier :
+       {Tier::portable, Tier::avx2, Tier::avx512, Tier::avx512_bf16, Tier::amx_bf16}) {
+    if (text == name(tier) && tier <= widest_tier()) return tier;
   }
-  return widest_tier();
+  fail(ErrorKind::invalid, "matmul: this processor has no tier '{}'", text);
 }
 
 void answer(const Case& c, int threads, Tier tier) {

@@ -110,7 +110,8 @@ struct MatmulCase {
 /// The tiers that this processor has.
 inline std::vector<Tier> supported_tiers() {
   std::vector<Tier> tiers;
-  for (const Tier tier : {Tier::portable, Tier::avx2, Tier::avx512, Tier::avx512_bf16}) {
+  for (const Tier tier :
+       {Tier::portable, Tier::avx2, Tier::avx512, Tier::avx512_bf16, Tier::amx_bf16}) {
     if (tier <= widest_tier()) tiers.push_back(tier);
   }
   return tiers;
@@ -149,6 +150,13 @@ struct MatmulRun {
   TestMatrix a, b, bias, before, after;
 };
 
+/// What becomes of a total: bias, accumulation, rounding.
+inline float stored(MatmulRun& run, std::int64_t row, std::int64_t col, float total) {
+  if (run.test.bias) total += run.bias.at(0, col);
+  if (run.test.accumulate) total = run.before.at(row, col) + total;
+  return run.test.c == ir::Kind::bf16 ? to_float(to_bfloat16(total)) : total;
+}
+
 /// The contract's result, one scalar at a time; `fused` as the tier's numerics say.
 inline float fold_reference(MatmulRun& run, std::int64_t row, std::int64_t col, bool fused) {
   float total = 0;
@@ -160,9 +168,19 @@ inline float fold_reference(MatmulRun& run, std::int64_t row, std::int64_t col, 
     }
     total = begin == 0 ? sum : total + sum;
   }
-  if (run.test.bias) total += run.bias.at(0, col);
-  if (run.test.accumulate) total = run.before.at(row, col) + total;
-  return run.test.c == ir::Kind::bf16 ? to_float(to_bfloat16(total)) : total;
+  return stored(run, row, col, total);
+}
+
+/// The result of tiles that sum 32 terms at a time, even and odd ones apart.
+inline float tile_reference(MatmulRun& run, std::int64_t row, std::int64_t col) {
+  float total = 0;
+  for (std::int64_t begin = 0; begin < run.test.k; begin += 32) {
+    float sums[2] = {0, 0};
+    for (std::int64_t k = begin; k < std::min(begin + 32, run.test.k); ++k)
+      sums[k % 2] += run.a.at(row, k) * run.b.at(k, col);
+    total += sums[0] + sums[1];
+  }
+  return stored(run, row, col, total);
 }
 
 /// A float64 result, and how far a fold in f32 may be from it.

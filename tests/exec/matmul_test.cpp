@@ -25,10 +25,14 @@ std::int64_t wrong_bits(MatmulRun& run) {
   const std::string_view numerics = matmul_numerics(run.test.tier, run.test.a, run.test.b);
   if (numerics == "matmul.fold256.dot_bf16") return 0;
   const bool fused = numerics == "matmul.fold256.fma";
+  const auto reference = [&](std::int64_t row, std::int64_t col) {
+    return numerics == "matmul.fold32.amx_bf16" ? tile_reference(run, row, col)
+                                                : fold_reference(run, row, col, fused);
+  };
   std::int64_t wrong = 0;
   for (std::int64_t row = 0; row < run.test.m; ++row) {
     for (std::int64_t col = 0; col < run.test.n; ++col)
-      wrong += run.after.at(row, col) == fold_reference(run, row, col, fused) ? 0 : 1;
+      wrong += run.after.at(row, col) == reference(row, col) ? 0 : 1;
   }
   return wrong;
 }

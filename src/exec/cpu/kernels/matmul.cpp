@@ -87,8 +87,8 @@ void matmul(const MatmulArgs& args) {
 
 std::string_view matmul_numerics(Tier tier, ir::Kind a, ir::Kind b) {
   const MatmulKernels kernels = matmul_kernels(tier);
-  if (kernels.dot_tiles != nullptr && a == ir::Kind::bf16 && b == ir::Kind::bf16)
-    return "matmul.fold256.dot_bf16";
+  if (kernels.dot.tiles != nullptr && a == ir::Kind::bf16 && b == ir::Kind::bf16)
+    return tier == Tier::amx_bf16 ? "matmul.fold32.amx_bf16" : "matmul.fold256.dot_bf16";
   return kernels.fused ? "matmul.fold256.fma" : "matmul.fold256.mul_add";
 }
 

@@ -1,6 +1,6 @@
 // Tiles of AMX: one instruction multiplies 16 rows of 32 bf16 by 32 x 16 and adds to 16 x 16 f32.
-// In intrinsics, as matmul_dot.cpp. A term group of 32 is summed from 0 and then added; denormals
-// are flushed.
+// In intrinsics, as matmul_dot.cpp. The instruction sums its even and its odd terms from 0 and adds
+// both to the total; it flushes denormals.
 #include "exec/cpu/kernels/matmul_amx.h"
 
 #if defined(__x86_64__) && defined(__linux__)

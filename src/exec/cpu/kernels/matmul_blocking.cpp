@@ -25,7 +25,10 @@ std::int64_t useful_threads(const MatmulShape& shape) {
 }
 
 // One row has no neighbours; more are packed by groups of four or eight.
-std::int64_t pitch_of(std::int64_t tile_rows) {
+std::int64_t pitch_of(const MatmulBlocking& blocking) {
+  const std::int64_t tile_rows = blocking.tile_rows;
+  if (blocking.dot && blocking.kernels.dot.pitch_step > 8)
+    return ceil_div(tile_rows, blocking.kernels.dot.pitch_step) * blocking.kernels.dot.pitch_step;
   if (tile_rows == 1) return 1;
   return tile_rows <= 4 ? 4 : ceil_div(tile_rows, 8) * 8;
 }
@@ -35,11 +38,15 @@ std::int64_t block_tiles(std::int64_t tiles, std::int64_t threads, std::int64_t 
   return std::clamp<std::int64_t>(ceil_div(tiles, threads), 1, largest);
 }
 
+std::int64_t tallest_tile(const MatmulBlocking& blocking) {
+  return blocking.dot ? blocking.kernels.dot.rows : blocking.kernels.tile_rows;
+}
+
 void set_grid(MatmulBlocking& blocking, std::int64_t rows, std::int64_t columns) {
   const MatmulKernels& kernels = blocking.kernels;
   blocking.row_threads = rows;
   blocking.column_threads = columns;
-  blocking.block_rows = block_tiles(blocking.row_tiles, rows, kBlockRows / kernels.tile_rows);
+  blocking.block_rows = block_tiles(blocking.row_tiles, rows, kBlockRows / tallest_tile(blocking));
   blocking.block_columns =
       block_tiles(blocking.column_tiles, columns, kBlockColumns / kernels.tile_columns);
 }
@@ -77,14 +84,20 @@ std::int64_t panel_bytes(const MatmulKernels& kernels, bool pairs, std::int64_t 
   return (pairs ? ceil_div(depth, 2) : depth) * kernels.tile_columns * 4;
 }
 
+std::int64_t left_panel_bytes(const MatmulBlocking& blocking, std::int64_t depth) {
+  if (!blocking.dot) return 4 * blocking.a_pitch * depth;
+  const std::int64_t step = blocking.kernels.dot.depth_step;
+  return 2 * blocking.a_pitch * ceil_div(depth, step) * step;
+}
+
 MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   MatmulBlocking blocking;
   blocking.kernels = matmul_kernels(shape.tier);
   const MatmulKernels& kernels = blocking.kernels;
   blocking.pairs = shape.b == ir::Kind::bf16;
-  blocking.dot = blocking.pairs && shape.a == ir::Kind::bf16 && kernels.dot_tiles != nullptr;
+  blocking.dot = blocking.pairs && shape.a == ir::Kind::bf16 && kernels.dot.tiles != nullptr;
   if (shape.m > 0) {
-    blocking.tile_rows = ceil_div(shape.m, ceil_div(shape.m, kernels.tile_rows));
+    blocking.tile_rows = ceil_div(shape.m, ceil_div(shape.m, tallest_tile(blocking)));
     blocking.row_tiles = ceil_div(shape.m, blocking.tile_rows);
   }
   blocking.column_tiles = ceil_div(shape.n, kernels.tile_columns);
@@ -95,14 +108,14 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape) {
   const std::int64_t depth = std::min(shape.k, kFoldDepth);
   blocking.group_rows =
       blocking.thin ? blocking.block_rows : std::min(blocking.block_rows, kPanelsPerPack);
-  blocking.a_pitch = pitch_of(blocking.tile_rows);
-  blocking.a_panel_bytes = align(4 * blocking.a_pitch * (blocking.thin ? shape.k : depth));
+  blocking.a_pitch = pitch_of(blocking);
+  blocking.a_panel_bytes = align(left_panel_bytes(blocking, blocking.thin ? shape.k : depth));
   blocking.a_bytes = blocking.group_rows * blocking.a_panel_bytes;
   if (!shape.packed || blocking.wide) {
     const bool pairs = blocking.pairs && !blocking.wide;
     blocking.b_bytes = align(blocking.block_columns * panel_bytes(kernels, pairs, depth));
   }
-  blocking.total_bytes = align(4 * blocking.block_rows * kernels.tile_rows * columns);
+  blocking.total_bytes = align(4 * blocking.block_rows * blocking.tile_rows * columns);
   return blocking;
 }
 

@@ -31,7 +31,7 @@ std::int64_t pieces(Range whole, std::int64_t largest);
 /// once.
 struct MatmulBlocking {
   MatmulKernels kernels;
-  bool dot = false;            // a is packed as pairs
+  bool dot = false;            // tiles of kernels.dot
   bool pairs = false;          // b is packed as pairs
   bool wide = false;           // pairs of b are widened to f32 once a block, not in each tile
   bool thin = false;           // few rows on a packed b: a is packed over all terms, b read once
@@ -57,5 +57,8 @@ MatmulBlocking matmul_blocking(const MatmulShape& shape);
 
 /// Bytes of one panel of b over `depth` terms.
 std::int64_t panel_bytes(const MatmulKernels& kernels, bool pairs, std::int64_t depth);
+
+/// Bytes of one panel of a over `depth` terms.
+std::int64_t left_panel_bytes(const MatmulBlocking& blocking, std::int64_t depth);
 
 }  // namespace parhelion::exec::cpu

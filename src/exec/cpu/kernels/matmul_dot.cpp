@@ -19,7 +19,6 @@ bool processor_has_bf16_dot() { return __builtin_cpu_supports("avx512bf16") > 0;
 
 namespace {
 
-constexpr int kDotRows = 14;
 constexpr std::int64_t kDotLanes = 16;
 
 // total (+)= sum

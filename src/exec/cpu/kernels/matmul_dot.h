@@ -4,6 +4,9 @@
 
 namespace parhelion::exec::cpu {
 
+/// Rows of the tallest tile of pair products.
+inline constexpr std::int64_t kDotRows = 14;
+
 /// Whether the processor has products of bf16 pairs on 16 f32 lanes.
 bool processor_has_bf16_dot();
 

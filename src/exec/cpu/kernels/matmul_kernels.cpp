@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 // clang-format on
 #include "base/error.h"
+#include "exec/cpu/kernels/matmul_amx.h"
 #include "exec/cpu/kernels/matmul_dot.h"
 #include "exec/cpu/kernels/matmul_kernels.h"
 #include "exec/cpu/kernels/matmul_pack-inl.h"
@@ -23,7 +24,7 @@ MatmulKernels matmul_target_kernels() {
           .tile_columns = kTileColumns,
           .float_tiles = kFloatTiles.data(),
           .wide_tiles = kWideTiles.data(),
-          .dot_tiles = nullptr,
+          .dot = {},
           .pack_float = &pack_float,
           .pack_wide = &pack_wide,
           .pack_pairs = &pack_pairs,
@@ -50,6 +51,7 @@ std::int64_t highway_targets(Tier tier) {
       return HWY_AVX2 | HWY_STATIC_TARGET;
     case Tier::avx512:
     case Tier::avx512_bf16:
+    case Tier::amx_bf16:
       return HWY_AVX3 | HWY_STATIC_TARGET;
   }
   fail(ErrorKind::bug, "matmul: {} is no tier", static_cast<int>(tier));
@@ -61,7 +63,21 @@ MatmulKernels matmul_kernels(Tier tier) {
   hwy::ChosenTarget target;
   target.Update(highway_targets(tier));
   MatmulKernels kernels = HWY_DISPATCH_TABLE(matmul_target_kernels)[target.GetIndex()]();
-  if (tier == Tier::avx512_bf16) kernels.dot_tiles = bf16_dot_tiles();
+  if (tier == Tier::avx512_bf16) {
+    kernels.dot = {.tiles = bf16_dot_tiles(),
+                   .rows = kDotRows,
+                   .pitch_step = 8,
+                   .depth_step = 2,
+                   .pack = kernels.pack_pairs};
+  }
+  if (tier == Tier::amx_bf16) {
+    kernels.dot = {.tiles = amx_tiles(),
+                   .rows = kAmxRows,
+                   .pitch_step = 16,
+                   .depth_step = 32,
+                   .pack = &amx_pack_rows,
+                   .release = &amx_release};
+  }
   return kernels;
 }
 

@@ -65,13 +65,23 @@ using StoreFunction = void (*)(const StoreArgs& args);
 /// Unpacks a panel of b from pairs over `depth` terms into f32 [depth][tile width].
 using WidenFunction = void (*)(const void* pairs, std::int64_t depth, float* panel);
 
+/// Tiles of two bf16 operands by instructions that sum several products.
+struct DotKernels {
+  const TileFunction* tiles = nullptr;  // indexed by rows - 1; null where the processor has none
+  std::int64_t rows = 0;                // of the tallest tile
+  std::int64_t pitch_step = 0;          // the pitch of a panel of several rows of a is a multiple
+  std::int64_t depth_step = 0;          // a panel of a is filled up to a multiple of these terms
+  PackFunction pack = nullptr;          // bf16 to panels of a
+  void (*release)() = nullptr;          // what a thread calls after its last tile; null: nothing
+};
+
 /// The kernels of one tier. Tiles are indexed by rows - 1.
 struct MatmulKernels {
   std::int64_t tile_rows = 0;
   std::int64_t tile_columns = 0;
   const TileFunction* float_tiles = nullptr;  // f32 a, f32 b
   const TileFunction* wide_tiles = nullptr;   // f32 a, pairs b, widened
-  const TileFunction* dot_tiles = nullptr;    // pairs a, pairs b; null where the processor has none
+  DotKernels dot;                             // bf16 a, pairs b
   PackFunction pack_float = nullptr;          // f32 to f32
   PackFunction pack_wide = nullptr;           // bf16 to f32
   PackFunction pack_pairs = nullptr;          // bf16 to pairs

@@ -65,7 +65,7 @@ void pack_left(const MatmulProduct& product, const Scratch& scratch, Range tiles
                       .panel_lines = blocking.tile_rows,
                       .panel_bytes = blocking.a_panel_bytes};
   if (a.kind == ir::Kind::f32) return kernels.pack_float(args);
-  return (blocking.dot ? kernels.pack_pairs : kernels.pack_wide)(args);
+  return (blocking.dot ? kernels.dot.pack : kernels.pack_wide)(args);
 }
 
 RightPanels packed_panels(const MatmulProduct& product, const PackedView& packed, Range columns,
@@ -108,7 +108,7 @@ RightPanels right_panels(const MatmulProduct& product, const Scratch& scratch, R
 
 TileFunction tile_function(const MatmulBlocking& blocking, std::int64_t rows) {
   const MatmulKernels& kernels = blocking.kernels;
-  if (blocking.dot) return kernels.dot_tiles[rows - 1];
+  if (blocking.dot) return kernels.dot.tiles[rows - 1];
   const bool widened = blocking.pairs && !blocking.wide;
   return (widened ? kernels.wide_tiles : kernels.float_tiles)[rows - 1];
 }
@@ -176,7 +176,7 @@ void multiply_terms(const MatmulProduct& product, const Scratch& scratch, const 
 // One tile row against one panel of a packed b, all terms.
 void multiply_panel(const MatmulProduct& product, TileFunction multiply, TileArgs tile) {
   const MatmulBlocking& blocking = product.blocking;
-  const std::int64_t a_step = 4 * blocking.a_pitch * (blocking.dot ? kFoldDepth / 2 : kFoldDepth);
+  const std::int64_t a_step = left_panel_bytes(blocking, kFoldDepth);
   for (std::int64_t begin = 0; begin < product.k; begin += kFoldDepth) {
     tile.depth = std::min(kFoldDepth, product.k - begin);
     tile.first = begin == 0;
@@ -240,6 +240,7 @@ void multiply_share(const MatmulProduct& product, std::int64_t index) {
       multiply_block(product, scratch,
                      {piece(rows, row_blocks, i), piece(columns, column_blocks, j)});
   }
+  if (blocking.dot && blocking.kernels.dot.release != nullptr) blocking.kernels.dot.release();
 }
 
 void pack_right(const MatmulKernels& kernels, const MatrixView& b, Range columns, Range depth,

@@ -11,6 +11,7 @@ enum class Tier : std::uint8_t {
   avx2,         ///< AVX2 and FMA, 8 f32 lanes
   avx512,       ///< AVX-512 F, BW, DQ and VL, 16 f32 lanes
   avx512_bf16,  ///< and products of bf16 pairs
+  amx_bf16,     ///< and products of bf16 tiles, which Linux lets this process use
 };
 
 /// The best tier that this processor and its operating system offer.
