@@ -153,9 +153,10 @@ std::size_t attention_scratch_bytes(const AttentionShape& shape, int threads) {
 
 void attention(const Attention& args, void* scratch, int threads) {
   const auto span_of = [&](std::int64_t document) {
-    return attention_document(args.document_indptr, document);
+    return attention_document(args.shape, args.document_indptr, document);
   };
-  attention_clear(args.shape, args.documents > 0 ? args.document_indptr[args.documents] : 0, args.o,
+  attention_clear(args.shape,
+                  attention_tokens_end(args.shape, args.document_indptr, args.documents), args.o,
                   args.lse);
   attention_run(args.shape, args.documents, span_of, scratch, threads,
                 [&](const AttentionWork& work, float* memory) {
@@ -166,12 +167,13 @@ void attention(const Attention& args, void* scratch, int threads) {
 void paged_attention(const PagedAttention& args, void* scratch, int threads) {
   const std::int64_t capacity = args.pages > 0 ? args.pages_per_row * args.page_tokens : 0;
   const auto span_of = [&](std::int64_t row) {
-    const std::int64_t begin = args.query_indptr[row];
-    const std::int64_t count = args.query_indptr[row + 1] - begin;
+    const AttentionTokens tokens = attention_tokens(args.shape, args.query_indptr, row);
+    const std::int64_t count = tokens.end - tokens.begin;
     const std::int64_t length = args.kv_length[row];
-    return AttentionSpan{row, begin, count, length - count, std::min(length, capacity)};
+    return AttentionSpan{row, tokens.begin, count, length - count, std::min(length, capacity)};
   };
-  attention_clear(args.shape, args.rows > 0 ? args.query_indptr[args.rows] : 0, args.o, nullptr);
+  attention_clear(args.shape, attention_tokens_end(args.shape, args.query_indptr, args.rows),
+                  args.o, nullptr);
   attention_run(args.shape, args.rows, span_of, scratch, threads,
                 [&](const AttentionWork& work, float* memory) {
                   HWY_DYNAMIC_DISPATCH(attention_paged_tile)(args, work, memory);

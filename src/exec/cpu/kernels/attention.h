@@ -43,7 +43,7 @@ struct Attention {
   std::int64_t k_stride = 0;
   std::int64_t v_stride = 0;
   const std::int32_t* document_indptr =
-      nullptr;  ///< [documents + 1], ascending from 0, at most tokens
+      nullptr;  ///< [documents + 1], ascending from 0; cut to [0, tokens]
   std::int64_t documents = 0;
   void* o = nullptr;     ///< [tokens, query_heads, d]; zero for tokens of no document
   float* lse = nullptr;  ///< [tokens, query_heads] or null; zero where no key is seen
@@ -65,7 +65,7 @@ struct PagedAttention {
   std::int64_t page_tokens = 0;
   const std::int32_t* page_table = nullptr;  ///< [rows, pages_per_row]
   std::int64_t pages_per_row = 0;
-  const std::int32_t* query_indptr = nullptr;  ///< [rows + 1], ascending from 0, at most tokens
+  const std::int32_t* query_indptr = nullptr;  ///< [rows + 1], ascending from 0; cut to [0, tokens]
   const std::int32_t* kv_length = nullptr;     ///< [rows]
   std::int64_t rows = 0;
   void* o = nullptr;  ///< [tokens, query_heads, d]; zero for tokens of no row

@@ -248,13 +248,13 @@ void attention_grad(const AttentionGrad& args, void* scratch, int threads) {
   const Attention& forward = args.forward;
   const AttentionShape& shape = forward.shape;
   const std::int32_t* indptr = forward.document_indptr;
-  attention_grad_clear(args, forward.documents > 0 ? indptr[forward.documents] : 0);
+  attention_grad_clear(args, attention_tokens_end(shape, indptr, forward.documents));
   auto* sums = static_cast<float*>(scratch);
   float* tiles = sums + shape.kv_heads * attention_grad_sum_floats(shape);
   parallel_items(forward.documents * shape.kv_heads, threads, [&](std::int64_t item, int worker) {
     const std::int64_t kv_head = item % shape.kv_heads;
     HWY_DYNAMIC_DISPATCH(attention_grad_document)
-    (args, attention_document(indptr, item / shape.kv_heads), kv_head,
+    (args, attention_document(shape, indptr, item / shape.kv_heads), kv_head,
      sums + kv_head * attention_grad_sum_floats(shape),
      tiles + worker * attention_grad_tile_floats(shape.d));
   });

@@ -70,11 +70,32 @@ inline AttentionQuery attention_query(const AttentionShape& shape, const Attenti
           attention_seen(shape, work.span, index)};
 }
 
+/// The tokens [begin, end) of a span.
+struct AttentionTokens {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// The tokens that `indptr` gives span `index`. It is data: what it says is cut to the tokens there
+/// are.
+inline AttentionTokens attention_tokens(const AttentionShape& shape, const std::int32_t* indptr,
+                                        std::int64_t index) {
+  const std::int64_t begin = std::clamp<std::int64_t>(indptr[index], 0, shape.tokens);
+  return {begin, std::clamp<std::int64_t>(indptr[index + 1], begin, shape.tokens)};
+}
+
+/// The first token behind all spans.
+inline std::int64_t attention_tokens_end(const AttentionShape& shape, const std::int32_t* indptr,
+                                         std::int64_t spans) {
+  return spans > 0 ? attention_tokens(shape, indptr, spans - 1).end : 0;
+}
+
 /// A packed document as a span.
-inline AttentionSpan attention_document(const std::int32_t* indptr, std::int64_t document) {
-  const std::int64_t begin = indptr[document];
-  const std::int64_t count = indptr[document + 1] - begin;
-  return {document, begin, count, 0, count};
+inline AttentionSpan attention_document(const AttentionShape& shape, const std::int32_t* indptr,
+                                        std::int64_t document) {
+  const AttentionTokens tokens = attention_tokens(shape, indptr, document);
+  const std::int64_t count = tokens.end - tokens.begin;
+  return {document, tokens.begin, count, 0, count};
 }
 
 /// Tiles of all spans and kv heads.

@@ -179,7 +179,7 @@ std::int32_t sampling_pick(const Sampling& args, std::int64_t r, float max, Samp
   }
   HWY_DYNAMIC_DISPATCH(sampling_weights)
   (logits, args.vocabulary, max, args.temperature[r], row.weight);
-  sampling_keep_min_p(row, args.vocabulary, std::min(args.min_p[r], 1.0f));
+  sampling_keep_min_p(row, args.vocabulary, std::fmin(args.min_p[r], 1.0f));
   constexpr double kAllMass = std::numeric_limits<double>::infinity();
   if (args.top_k[r] > 0) sampling_keep_prefix(row, {args.top_k[r], kAllMass});
   if (args.top_p[r] < 1.0f) {

@@ -117,7 +117,7 @@ __global__ void plain_attention_kernel(PlainAttention args) {
   const std::int64_t head = warp.index % shape.query_heads;
   const std::int64_t kv_head = head / (shape.query_heads / shape.kv_heads);
   const std::int64_t document = span_of(args.document_indptr, args.documents, token);
-  const std::int64_t begin = document < 0 ? 0 : args.document_indptr[document];
+  const std::int64_t begin = document < 0 ? 0 : span_begin(args.document_indptr, document, token);
   const std::int64_t stride = shape.kv_heads * shape.d;
   const std::int64_t at = begin * stride + kv_head * shape.d;
   const PackedKeys<T> keys = {static_cast<const T*>(args.k) + at,

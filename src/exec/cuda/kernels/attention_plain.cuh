@@ -25,6 +25,13 @@ __device__ __forceinline__ std::int64_t span_of(const std::int32_t* indptr, std:
   return low;
 }
 
+/// The first token of a span that `span_of` found. Like all of indptr it is data, and cut to [0,
+/// token].
+__device__ __forceinline__ std::int64_t span_begin(const std::int32_t* indptr, std::int64_t span,
+                                                   std::int64_t token) {
+  return min(max(static_cast<std::int64_t>(indptr[span]), std::int64_t{0}), token);
+}
+
 /// The dot product of a row in shared memory and one of T, columns ascending.
 template <class T>
 __device__ __forceinline__ float plain_dot(const float* a, const T* b, std::int64_t d) {

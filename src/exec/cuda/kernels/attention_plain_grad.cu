@@ -79,10 +79,11 @@ __global__ void plain_dq_kernel(PlainAttentionGrad args) {
   const std::int64_t kv_at = head / (shape.query_heads / shape.kv_heads) * d;
   const std::int64_t document = span_of(forward.document_indptr, forward.documents, token);
   if (document >= 0) {
-    plain_dq_keys(shape, row, static_cast<const T*>(forward.k) + kv_at,
-                  static_cast<const T*>(forward.v) + kv_at,
-                  plain_first_token(shape, forward.document_indptr[document], token), token + 1,
-                  warp.lane);
+    plain_dq_keys(
+        shape, row, static_cast<const T*>(forward.k) + kv_at,
+        static_cast<const T*>(forward.v) + kv_at,
+        plain_first_token(shape, span_begin(forward.document_indptr, document, token), token),
+        token + 1, warp.lane);
   }
   plain_store(static_cast<T*>(args.dq) + at, row.dq, d, warp.lane);
   if (warp.lane == 0) args.delta[warp.index] = row.delta;
@@ -157,7 +158,8 @@ __global__ void plain_dk_kernel(PlainAttentionGrad args) {
   const std::int64_t document = span_of(forward.document_indptr, forward.documents, token);
   if (document >= 0) {
     const std::int64_t group = shape.query_heads / shape.kv_heads;
-    const std::int64_t document_end = forward.document_indptr[document + 1];
+    const std::int64_t document_end =
+        min(static_cast<std::int64_t>(forward.document_indptr[document + 1]), shape.tokens);
     const std::int64_t end =
         shape.window > 0 ? min(token + shape.window, document_end) : document_end;
     plain_key_rows<T>(args, key, kv_head, token * group, end * group, warp.lane);
