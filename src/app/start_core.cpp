@@ -2,9 +2,11 @@
 #include "app/weights.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "prepare/cost.h"
 #include "prepare/frontend.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <unistd.h>
 
@@ -54,8 +56,14 @@ void check_budget(const contract::Contract& contract, std::int64_t cache_tokens,
                   const DeviceFacts& device) {
   const contract::CachePolicy& cache = contract.cache;
   const std::int64_t more_tokens = std::max<std::int64_t>(0, cache_tokens - cache.context_tokens);
-  const std::int64_t required = contract.target.memory_bytes +
-                                more_tokens / cache.page_tokens * contract::page_bytes(contract);
+  std::int64_t required = 0;
+  bool is_too_much = __builtin_mul_overflow(more_tokens / cache.page_tokens,
+                                            contract::page_bytes(contract), &required);
+  // What the file says is no less than what follows from it.
+  const std::int64_t said =
+      std::max(contract.target.memory_bytes, prepare::device_need(contract).total());
+  is_too_much = __builtin_add_overflow(required, said, &required) || is_too_much;
+  if (is_too_much) required = std::numeric_limits<std::int64_t>::max();
   ensure(required <= device.memory_bytes, ErrorKind::exhausted,
          "BUDGET_EXCEEDED: the core with a cache of {} tokens requires {} bytes, found {} bytes of "
          "memory; --cache-tokens and --context ask for less",

@@ -150,6 +150,16 @@ void check_values(const NamedProgram& entry, Problems& problems) {
   }
 }
 
+/// Serving has no other phase: only an update may write parameters, and answers must not depend on
+/// those before.
+void check_phases(const NamedProgram& entry, Problems& problems) {
+  for (std::size_t i = 0; i < entry.program.ops.size(); ++i) {
+    const ir::Phase phase = entry.program.ops[i].phase;
+    problems.expect(phase == ir::Phase::forward, "{}: op {} is of phase {}, expected {}",
+                    entry.name, i + 1, ir::name(phase), ir::name(ir::Phase::forward));
+  }
+}
+
 /// Parameters, states and constants of another entry are those of extend.
 void check_shared(const NamedProgram& entry, const ir::Program& extend, Problems& problems) {
   for (const ir::Buffer& buffer : entry.program.buffers) {
@@ -229,6 +239,10 @@ void check_program(const Contract& contract, Problems& problems) {
   check_buffers(contract, problems);
   check_values(extend, problems);
   check_groups(contract, problems);
+  for (const NamedProgram& entry :
+       {extend, NamedProgram{"edited", contract.edited},
+        NamedProgram{"copy_pages", contract.copy_pages}, NamedProgram{"embed", contract.embed}})
+    check_phases(entry, problems);
   check_edited(contract, problems);
   check_copy_pages(contract, problems);
   check_embed(contract, problems);

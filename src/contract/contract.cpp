@@ -15,7 +15,10 @@
 namespace parhelion::contract {
 namespace {
 
-constexpr double kNoBound = std::numeric_limits<double>::max();
+// Positions, lengths and ids are 32-bit numbers on the device, sums of a few of them too.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+constexpr double kNoBound = std::numeric_limits<float>::max();
+constexpr double kMostTopK = std::int64_t{1} << 30;
 constexpr std::int64_t kDefaultCompletionTokens = 8;
 constexpr std::int64_t kMostCompletionTokens = 64;
 
@@ -29,11 +32,11 @@ struct LegalRange {
 
 std::vector<LegalRange> legal_ranges(const SamplingPolicy& policy) {
   return {{"temperature", policy.temperature, 0, kNoBound},
-          {"top_k", policy.top_k, 0, kNoBound},
+          {"top_k", policy.top_k, 0, kMostTopK},
           {"top_p", policy.top_p, 0, 1},
           {"min_p", policy.min_p, 0, 1},
-          {"repetition_penalty", policy.repetition_penalty,
-           std::numeric_limits<double>::denorm_min(), kNoBound},
+          {"repetition_penalty", policy.repetition_penalty, std::numeric_limits<float>::min(),
+           kNoBound},
           {"presence_penalty", policy.presence_penalty, -2, 2},
           {"frequency_penalty", policy.frequency_penalty, -2, 2}};
 }
@@ -52,6 +55,11 @@ void check_sampling(const SamplingPolicy& policy, Problems& problems) {
                   policy.temperature.lowest);
   problems.expect(policy.max_tokens >= 0, "sampling max_tokens is {}, expected >= 0",
                   policy.max_tokens);
+}
+
+void check_tokens(std::string_view name, std::int64_t count, Problems& problems) {
+  problems.expect(count > 0 && count <= kMostTokens, "{} is {}, expected 1 to {}", name, count,
+                  kMostTokens);
 }
 
 void check_catalogue(std::string_view name, const std::vector<ir::Capacities>& catalogue,
@@ -234,12 +242,13 @@ void validate(const Contract& contract) {
        {&contract.extend, &contract.edited, &contract.copy_pages, &contract.embed})
     ir::verify(*program);
   Problems problems;
+  check_tokens("vocabulary", contract.vocabulary, problems);
   check_program(contract, problems);
   check_catalogues(contract, problems);
-  problems.expect(contract.vocabulary > 0, "vocabulary is {}, expected > 0", contract.vocabulary);
-  problems.expect(contract.cache.page_tokens > 0 && contract.cache.context_tokens > 0,
-                  "page_tokens {}, context_tokens {}, expected > 0", contract.cache.page_tokens,
-                  contract.cache.context_tokens);
+  check_tokens("page_tokens", contract.cache.page_tokens, problems);
+  check_tokens("context_tokens", contract.cache.context_tokens, problems);
+  problems.expect(contract.target.memory_bytes >= 0, "target memory_bytes is {}, expected >= 0",
+                  contract.target.memory_bytes);
   check_sampling(contract.sampling, problems);
   check_limits(contract, problems);
   check_embedding(contract, problems);

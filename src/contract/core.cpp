@@ -64,16 +64,23 @@ struct Verdict {
   bool other_algorithm = false;
 };
 
-void judge_signature(const SignatureSlot& slot, const TrustedKey& trusted, Bytes manifest,
+/// A key that is revoked anywhere in the trust store is not trusted by another line of it.
+void judge_signature(const SignatureSlot& slot, const Trust& trust, Bytes manifest,
                      Verdict& verdict) {
-  if (trusted.revoked) {
+  const TrustedKey* trusted = nullptr;
+  for (const TrustedKey& key : trust.keys) {
+    if (key_id(key.key) != slot.key) continue;
+    if (trusted == nullptr || key.revoked) trusted = &key;
+  }
+  if (trusted == nullptr) return;
+  if (trusted->revoked) {
     verdict.revoked = true;
     return;
   }
-  ensure(is_signature(slot.signature, manifest, trusted.key), ErrorKind::corrupt,
+  ensure(is_signature(slot.signature, manifest, trusted->key), ErrorKind::corrupt,
          "SIG_INVALID: the signature of key {} is not one of this file", hex(slot.key));
   verdict.state = Signed::by_trusted_key;
-  verdict.signer = trusted.label;
+  verdict.signer = trusted->label;
 }
 
 Verdict judge_signatures(const CoreLayout& layout, const Trust& trust) {
@@ -86,9 +93,7 @@ Verdict judge_signatures(const CoreLayout& layout, const Trust& trust) {
     }
     const bool twice = std::ranges::count(layout.signatures, slot.key, &SignatureSlot::key) > 1;
     ensure(!twice, ErrorKind::corrupt, "SIG_INVALID: key {} signs twice", hex(slot.key));
-    for (const TrustedKey& trusted : trust.keys)
-      if (key_id(trusted.key) == slot.key)
-        judge_signature(slot, trusted, std::as_bytes(std::span(layout.manifest)), verdict);
+    judge_signature(slot, trust, std::as_bytes(std::span(layout.manifest)), verdict);
   }
   return verdict;
 }

@@ -269,6 +269,10 @@ TEST_F(ServedCore, NeedsTheMemoryThatItSays) {
   expect_refusal(
       changed([](contract::Contract& c) { c.target.memory_bytes = std::int64_t{1} << 50; }),
       "BUDGET_EXCEEDED: the core with a cache of 256 tokens requires");
+  expect_refusal(changed([](contract::Contract& c) {
+                   c.target.memory_bytes = std::numeric_limits<std::int64_t>::max();
+                 }),
+                 "BUDGET_EXCEEDED: the core with a cache of 256 tokens requires");
 }
 
 class CoreAndModel : public ModelFilesTest, public testing::WithParamInterface<ir::Kind> {};
@@ -372,7 +376,7 @@ TEST_F(ServedCore, IsPreparedByTheCommand) {
   const Outcome onto_itself =
       run("prepare '" + tiny_gguf().string() + "' -o '" + tiny_gguf().string() + "'");
   EXPECT_EQ(onto_itself.code, 2);
-  EXPECT_THAT(onto_itself.output, HasSubstr("is MODEL itself, expected another file"));
+  EXPECT_THAT(onto_itself.output, HasSubstr("is no core, expected a new file or one to replace"));
   const Outcome onto_directory =
       run("prepare '" + tiny_gguf().string() + "' -o '" + directory_.string() + "'");
   EXPECT_THAT(onto_directory.output, HasSubstr("is a directory, expected a file to write"));

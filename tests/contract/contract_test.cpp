@@ -3,8 +3,11 @@
 #include "base/error.h"
 #include "contract/small_contract.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace parhelion::contract {
 namespace {
@@ -145,9 +148,41 @@ TEST(Contract, GreedyIsAlwaysInRange) {
 TEST(Contract, ACacheWithoutPagesIsRefused) {
   Contract contract = small_contract();
   contract.cache.page_tokens = 0;
-  EXPECT_THAT(
-      [&] { validate(contract); },
-      ThrowsMessage<Error>(HasSubstr("contract: page_tokens 0, context_tokens 32, expected > 0")));
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("page_tokens is 0, expected 1 to 1073741824")));
+}
+
+TEST(Contract, CountsThatIndicesCannotHoldAreRefused) {
+  for (const std::int64_t count :
+       {std::int64_t{1} << 31, std::numeric_limits<std::int64_t>::max()}) {
+    Contract contract = small_contract();
+    contract.cache.context_tokens = count;
+    expect_refusal(contract,
+                   fmt::format("contract: context_tokens is {}, expected 1 to 1073741824", count));
+    contract = small_contract();
+    contract.vocabulary = count;
+    EXPECT_THAT([&] { validate(contract); },
+                ThrowsMessage<Error>(HasSubstr(fmt::format("vocabulary is {}", count))));
+  }
+}
+
+TEST(Contract, ARangeThatItsTypeCannotHoldIsRefused) {
+  Contract contract = small_contract();
+  contract.sampling.top_k.highest = 1e308;
+  expect_refusal(
+      contract,
+      "contract: sampling top_k has the range [0, 1e+308], expected inside [0, 1073741824]");
+  contract = small_contract();
+  contract.sampling.repetition_penalty.lowest = 1e-320;
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("sampling repetition_penalty has the range")));
+}
+
+TEST(Contract, AnOpOfATrainingStepIsRefused) {
+  Contract contract = small_contract();
+  contract.extend.ops.back().phase = ir::Phase::update;
+  EXPECT_THAT([&] { validate(contract); },
+              ThrowsMessage<Error>(HasSubstr("is of phase update, expected forward")));
 }
 
 TEST(Contract, AStopIdOutsideTheVocabularyIsRefused) {

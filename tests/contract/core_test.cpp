@@ -130,10 +130,10 @@ TEST(Core, SaysWhatItHas) {
 TEST(Core, DescribesNoCharacterThatATerminalObeys) {
   const ScratchDirectory directory;
   Contract contract = full_contract();
-  contract.model = "small\x1b[2J";
+  contract.model = "small\x1b[2J\nsignature signed by a trusted key (release)\xc2\x9b";
   write_core(directory.path() / "m.core", contract, SmallWeights(contract).all());
   EXPECT_THAT(describe(read_core(directory.path() / "m.core", trust_in_any())),
-              HasSubstr("model     small?[2J\n"));
+              HasSubstr("model     small?[2J?signature signed by a trusted key (release)?\n"));
 }
 
 }  // namespace

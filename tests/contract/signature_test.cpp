@@ -104,6 +104,20 @@ TEST(SignedCore, OneTrustedKeyOfSeveralIsEnough) {
             Signed::by_trusted_key);
 }
 
+TEST(SignedCore, OfARevokedKeyIsRefusedThoughAnotherLineTrustsIt) {
+  const std::string file = small_core();
+  Trust trust = trust_in(kSmallSecret);
+  TrustedKey revoked = trust.keys[0];
+  revoked.revoked = true;
+  for (const bool comes_first : {false, true}) {
+    Trust both = trust;
+    both.keys.insert(comes_first ? both.keys.begin() : both.keys.end(), revoked);
+    EXPECT_THAT(
+        reading_with(file, both),
+        refuses_signature(ErrorKind::invalid, "m: SIG_REVOKED: is signed by a revoked key"));
+  }
+}
+
 TEST(SignedCore, OfARevokedKeyIsRefused) {
   const std::string file = small_core();
   Trust trust = trust_in(kSmallSecret);

@@ -4,6 +4,7 @@
 #include "app/model_files.h"
 #include "app/prepare_source.h"
 #include "base/error.h"
+#include "contract/core.h"
 #include "contract/keys.h"
 #include "prepare/prepare_core.h"
 #include "prepare/process_memory.h"
@@ -98,10 +99,8 @@ void check_output(const PrepareCommand& command) {
          "prepare: has no --output, expected one, or --plan-only");
   ensure(!fs::is_directory(output), ErrorKind::invalid,
          "--output: {} is a directory, expected a file to write", output.string());
-  const bool is_source = fs::exists(output) && fs::exists(command.run.model) &&
-                         fs::equivalent(output, command.run.model);
-  ensure(!is_source, ErrorKind::invalid, "--output: {} is MODEL itself, expected another file",
-         output.string());
+  ensure(!fs::exists(output) || contract::is_core(output), ErrorKind::invalid,
+         "--output: {} is no core, expected a new file or one to replace", output.string());
 }
 
 void run_prepare(const PrepareCommand& command) {
