@@ -12,19 +12,26 @@
 
 namespace parhelion::model {
 
-/// The settings of one draw; see ir::Sample. Temperature 0 is greedy, top_k 0 is off.
+/// The settings of one draw; see ir::Sample and, for the penalty, ir::EditLogits. Temperature 0 is
+/// greedy, top_k 0 and a repetition penalty of 1 are off.
 struct Sampling {
   double temperature = 0.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
   double min_p = 0.0;
+  double repetition_penalty = 1.0;
   bool operator==(const Sampling&) const = default;
 };
 
 /// What callers may ask for: both ends belong to the range.
 struct SamplingRanges {
-  Sampling lowest = {.temperature = 0.0, .top_k = 0, .top_p = 0.0, .min_p = 0.0};
-  Sampling highest = {.temperature = 5.0, .top_k = 1'000'000, .top_p = 1.0, .min_p = 1.0};
+  Sampling lowest = {
+      .temperature = 0.0, .top_k = 0, .top_p = 0.0, .min_p = 0.0, .repetition_penalty = 0.01};
+  Sampling highest = {.temperature = 5.0,
+                      .top_k = 1'000'000,
+                      .top_p = 1.0,
+                      .min_p = 1.0,
+                      .repetition_penalty = 100};
   bool operator==(const SamplingRanges&) const = default;
 };
 

@@ -20,7 +20,9 @@ contract::SamplingPolicy sampling_policy(const model::Model& model) {
       .top_k = value_between(static_cast<double>(low.top_k), static_cast<double>(standard.top_k),
                              static_cast<double>(high.top_k)),
       .top_p = value_between(low.top_p, standard.top_p, high.top_p),
-      .min_p = value_between(low.min_p, standard.min_p, high.min_p)};
+      .min_p = value_between(low.min_p, standard.min_p, high.min_p),
+      .repetition_penalty = value_between(low.repetition_penalty, standard.repetition_penalty,
+                                          high.repetition_penalty)};
 }
 
 }  // namespace
@@ -80,6 +82,8 @@ contract::Contract make_contract(const model::Model& model, const ServingShape& 
   if (!shape.edited_catalogue.empty()) {
     contract.edited = model::build_extend(model, shape.kind, extend, model::Edits::on);
     contract.edited_catalogue = shape.edited_catalogue;
+  } else {
+    contract.sampling.repetition_penalty.standard = 1;  // only edited programs have penalties
   }
   contract.copy_pages =
       model::build_copy_pages(model, shape.kind, shape.page_tokens, shape.copy_lanes);

@@ -65,6 +65,32 @@ TEST_F(GenerateTest, EqualSeedsGiveEqualIdsAndOtherSeedsOthers) {
   EXPECT_NE(generate(other).ids, ids);
 }
 
+TEST(PenaltyOfAModel, IsTheDefaultOfItsRequests) {
+  model::OpenedModel opened =
+      model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_tiny");
+  const auto ids = [&](double of_model, std::optional<double> asked) {
+    opened.model.sampling.repetition_penalty = of_model;
+    const auto executor = exec::make_cpu_executor({.threads = 1});
+    const std::vector<ir::Capacities> catalogue = {prepare::one_row(1, 1), prepare::one_row(8, 1)};
+    serve::Engine engine(prepare::make_contract(opened.model, {.kind = ir::Kind::f32,
+                                                               .context_tokens = 48,
+                                                               .catalogue = catalogue,
+                                                               .edited_catalogue = catalogue}),
+                         *executor, serve::EngineSettings{});
+    upload_weights(opened, ir::Kind::f32, *executor);
+    return serve::complete(engine,
+                           {.prompt = kPrompt,
+                            .max_tokens = 12,
+                            .temperature = 0.0,
+                            .repetition_penalty = asked},
+                           [](std::int32_t) {})
+        .ids;
+  };
+  EXPECT_EQ(ids(50, {}), ids(1, 50));
+  EXPECT_EQ(ids(50, 1.0), ids(1, {}));
+  EXPECT_NE(ids(50, {}), ids(1, {}));
+}
+
 TEST_F(GenerateTest, StopsWhenTheContextIsFull) {
   const serve::Completion completion =
       generate({.prompt = kPrompt, .max_tokens = 1000, .temperature = 0.0});

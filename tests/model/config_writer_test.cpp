@@ -82,7 +82,9 @@ TEST(ConfigWriter, RefusesBiasesThatConfigsCannotSay) {
 
 TEST(ConfigWriter, KeepsSamplingAndEndTokensOfAGenerationConfig) {
   const Sampling drawn = {.temperature = 0.7, .top_k = 20, .top_p = 0.95, .min_p = 0.05};
-  for (const Sampling& sampling : {Sampling{}, drawn, Sampling{.temperature = 1.0}}) {
+  for (const Sampling& sampling :
+       {Sampling{}, drawn, Sampling{.temperature = 1.0}, Sampling{.repetition_penalty = 1.1},
+        Sampling{.temperature = 1.0, .repetition_penalty = 1.1}}) {
     Model model = model_of(minimal_config("llama"));
     model.eos_ids = {2, 7};
     model.sampling = sampling;

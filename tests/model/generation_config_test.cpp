@@ -35,11 +35,19 @@ TEST(GenerationConfig, GivesTheSamplingDefaults) {
   EXPECT_EQ(after_generation_config(generation).sampling, expected);
 }
 
+TEST(GenerationConfig, PenalisesRepetitionInGreedyChoicesToo) {
+  EXPECT_EQ(after_generation_config(Json::Object{{"repetition_penalty", 1.1}}).sampling,
+            Sampling{.repetition_penalty = 1.1});
+  const Json drawn = Json::Object{{"do_sample", true}, {"repetition_penalty", 1.05}};
+  EXPECT_EQ(after_generation_config(drawn).sampling,
+            (Sampling{.temperature = 1.0, .repetition_penalty = 1.05}));
+}
+
 TEST(GenerationConfig, NamesWhatItCannotHonour) {
   EXPECT_EQ(generation_error(Json::Object{{"top_p", 1.5}}),
             "invalid: generation_config.json: top_p is 1.5, expected 0 to 1");
-  EXPECT_EQ(generation_error(Json::Object{{"repetition_penalty", 1.1}}),
-            "unsupported: generation_config.json: repetition_penalty is 1.1, expected 1");
+  EXPECT_EQ(generation_error(Json::Object{{"repetition_penalty", 0.0}}),
+            "invalid: generation_config.json: repetition_penalty is 0, expected 0.01 to 100");
   EXPECT_EQ(generation_error(Json::Object{{"penalty_alpha", 0.6}}),
             "unsupported: generation_config.json: unknown keys 'penalty_alpha'");
 }

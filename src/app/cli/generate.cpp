@@ -85,12 +85,12 @@ LoadedEngine load_engine(const GenerateOptions& options, std::int64_t prompt_tok
   loaded.engine = with_advice(
       fmt::format("a context of {} tokens asks for less where --max-tokens is lower", context),
       [&] {
-        return std::make_unique<serve::Engine>(
-            prepare::make_contract(opened.model,
-                                   {.kind = kind,
+        prepare::ServingShape shape{.kind = kind,
                                     .context_tokens = context,
-                                    .catalogue = generation_catalogue(prompt_tokens)}),
-            *loaded.executor, serve::EngineSettings{});
+                                    .catalogue = generation_catalogue(prompt_tokens)};
+        if (opened.model.sampling.repetition_penalty != 1) shape.edited_catalogue = shape.catalogue;
+        return std::make_unique<serve::Engine>(prepare::make_contract(opened.model, shape),
+                                               *loaded.executor, serve::EngineSettings{});
       });
   times.end_part("plan");
   upload_weights(opened, kind, *loaded.executor);

@@ -55,7 +55,11 @@ Sampling sampling_from_config(ConfigKeys& keys, const SamplingRanges& ranges) {
       keys, "top_k", 0, static_cast<double>(low.top_k), static_cast<double>(high.top_k)));
   result.top_p = sampling_number(keys, "top_p", 1.0, low.top_p, high.top_p);
   result.min_p = sampling_number(keys, "min_p", 0.0, low.min_p, high.min_p);
-  return draws ? result : Sampling{};
+  if (!draws) result = Sampling{};
+  // A penalty counts for greedy choices too.
+  result.repetition_penalty = sampling_number(keys, "repetition_penalty", 1.0,
+                                              low.repetition_penalty, high.repetition_penalty);
+  return result;
 }
 
 /// As `eos_ids_from_config` reads them; absent if there are none.
@@ -154,7 +158,6 @@ void apply_generation_config(const Json& config, Model& model) {
   ConfigKeys keys(config, "generation_config.json");
   const std::vector<std::int32_t> eos_ids = eos_ids_from_config(keys, model.vocabulary);
   const Sampling sampling = sampling_from_config(keys, model.sampling_ranges);
-  keys.expect("repetition_penalty", 1);
   keys.expect("num_beams", 1);
   keys.ignore({"_from_model_config", "bos_token_id", "cache_implementation", "max_length",
                "max_new_tokens", "output_attentions", "output_hidden_states", "output_scores",
@@ -166,7 +169,7 @@ void apply_generation_config(const Json& config, Model& model) {
 
 Json generation_config_of(const Model& model) {
   const Sampling& sampling = model.sampling;
-  const bool draws = sampling != Sampling{};
+  const bool draws = sampling != Sampling{.repetition_penalty = sampling.repetition_penalty};
   Json::Object members{{"do_sample", draws}};
   if (draws) {
     members.emplace_back("temperature", sampling.temperature);
@@ -174,6 +177,8 @@ Json generation_config_of(const Model& model) {
     members.emplace_back("top_p", sampling.top_p);
     members.emplace_back("min_p", sampling.min_p);
   }
+  if (sampling.repetition_penalty != 1)
+    members.emplace_back("repetition_penalty", sampling.repetition_penalty);
   add_eos_ids(model.eos_ids, members);
   return members;
 }
