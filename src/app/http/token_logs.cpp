@@ -22,15 +22,18 @@ Json::Object scored(const text::Tokenizer& tokenizer, const serve::ScoredToken& 
           {"bytes", bytes_of(tokenizer, token.id)}};
 }
 
-/// The likely tokens by their texts; of two with one text the likelier.
+/// The likely tokens by their texts, and the token that was chosen; of two with one text the
+/// likelier.
 Json top_by_text(const text::Tokenizer& tokenizer, const TokenLog& log) {
   Json::Object top;
-  for (const serve::ScoredToken& token : log.top) {
+  const auto add = [&](const serve::ScoredToken& token) {
     const std::string text = token_text(tokenizer, token.id);
     const auto is_same = [&](const Json::Member& each) { return each.first == text; };
     if (std::ranges::none_of(top, is_same))
       top.emplace_back(text, finite_log(token.log_probability));
-  }
+  };
+  std::ranges::for_each(log.top, add);
+  add(log.token);
   return top;
 }
 

@@ -133,7 +133,7 @@ TEST_F(ConstraintsTest, ScoresAPrompt) {
   EXPECT_EQ(*choice.find("text"), Json("abc"));
   EXPECT_EQ(write_json(*choice.find("logprobs")),
             R"({"tokens":["a","b","c"],"token_logprobs":[null,-1.0,-1.0],)"
-            R"("top_logprobs":[null,{},{}],"text_offset":[0,1,2]})");
+            R"("top_logprobs":[null,{"b":-1.0},{"c":-1.0}],"text_offset":[0,1,2]})");
   EXPECT_EQ(complete(R"("max_tokens":0)").status, 400);
 }
 
