@@ -10,7 +10,8 @@ std::string chat_prompt(const std::string& chat_template, const text::Tokenizer&
   return text::ChatTemplate(chat_template)
       .render(messages, {.add_generation_prompt = true,
                          .bos_token = tokenizer.special_text(tokenizer.special_ids().bos),
-                         .eos_token = tokenizer.special_text(tokenizer.special_ids().eos)});
+                         .eos_token = tokenizer.special_text(tokenizer.special_ids().eos),
+                         .now = text::local_time()});
 }
 
 }  // namespace parhelion::app

@@ -30,7 +30,8 @@ void check_template(const std::string& source, const text::Tokenizer& tokenizer)
   const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", "Hello"}}};
   const std::string prompt = chat.render(messages, {.add_generation_prompt = true,
                                                     .bos_token = tokenizer.special_text(ids.bos),
-                                                    .eos_token = tokenizer.special_text(ids.eos)});
+                                                    .eos_token = tokenizer.special_text(ids.eos),
+                                                    .now = text::local_time()});
   ensure(!prompt.empty(), ErrorKind::invalid,
          "chat template: makes nothing of a user's message, expected a prompt");
 }

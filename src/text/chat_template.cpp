@@ -13,6 +13,13 @@ struct ParsedTemplate {
   TemplateFacts facts;
 };
 
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  ::localtime_r(&now, &local);
+  return local;
+}
+
 ChatTemplate::ChatTemplate(std::string_view source) {
   jinja::Block block = jinja::parse_template(source);
   TemplateFacts facts = jinja::collect_facts(block);

@@ -30,6 +30,9 @@ struct ChatOptions {
   TemplateLimits limits = {};
 };
 
+/// Now, in the time zone of this machine: what a template of a conversation is to see.
+std::tm local_time();
+
 struct ParsedTemplate;
 
 /// A chat template in the language of Jinja, as Transformers runs it. A handle to immutable data.

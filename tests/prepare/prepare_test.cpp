@@ -283,6 +283,7 @@ TEST(MakeFrontend, RefusesWhatCannotFrameAMessage) {
   EXPECT_THAT([&] { make_frontend(files, "{{ '' }}"); },
               ThrowsMessage<Error>(HasSubstr("makes nothing of a user's message")));
   EXPECT_EQ(make_frontend(files, {}).chat_template, "");
+  EXPECT_NO_THROW(make_frontend(files, "{{ strftime_now('%d %B %Y') }}"));
 }
 
 }  // namespace

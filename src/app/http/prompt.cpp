@@ -163,6 +163,7 @@ PromptOptions read_prompt_options(Fields& fields, const ServedModel& model) {
   chat.add_generation_prompt = fields.boolean("add_generation_prompt", !options.continues_last);
   chat.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
   chat.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
+  chat.now = text::local_time();
   if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr)
     chat.variables = checked_variables(*variables, model);
   set_effort(fields, model, chat);

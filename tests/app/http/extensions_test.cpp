@@ -99,6 +99,14 @@ TEST_F(ExtensionsTest, SaysWhereTheTemplateDoesNotShowTheLastMessage) {
   EXPECT_EQ(reply.code(), "invalid_messages");
 }
 
+TEST_F(ExtensionsTest, TellsTemplatesTheDate) {
+  served_.chat_template.emplace("{{ strftime_now('%Y') }} {{ messages[0].content }}");
+  say("a");
+  start();
+  EXPECT_EQ(chat(R"("max_tokens":1)").status, 200);
+  EXPECT_TRUE(last_prompt().starts_with("20")) << last_prompt();
+}
+
 TEST_F(ExtensionsTest, KeepsTheEndOfAPromptWhereItIsAskedTo) {
   say("abc");
   start();
