@@ -38,20 +38,28 @@ class ReplyRulesPort : public serve::TokenMask {
     if (!rules.calls.empty()) calls_.emplace(rules.calls, rules.stop_ids);
     bad_words_ = rules.bad_words;
     if (options.format.reasoning) closing_ = tokenizer.encode(options.format.reasoning->close);
+    if (options.format.reasoning && rules.may_open_reasoning)
+      opening_ = tokenizer.encode(options.format.reasoning->open);
   }
 
   void fill(std::span<std::uint32_t> bits) override {
     if (is_closing()) return allow_only(closing_[closed_], bits);
+    if (is_opening()) return allow_only(opening_[opened_], bits);
     fill_free(bits);
+    if (at_start_) allow_opening(bits);
     for (const std::vector<std::int32_t>& word : bad_words_) ban_end(word, bits);
   }
 
   void accept(std::int32_t id) override {
     const bool was_thinking = reader_.is_in_reasoning();
+    const bool opens = is_opening() || (at_start_ && may_open_ && id == opening_.front());
+    at_start_ = false;
+    if (opens) ++opened_;
     if (is_closing()) ++closed_;
     if (was_thinking) ++thought_;
-    if (!was_thinking && matcher_) matcher_->accept(id);
-    if (!was_thinking && calls_) calls_->accept(id);
+    const bool is_answer = !was_thinking && !opens;
+    if (is_answer && matcher_) matcher_->accept(id);
+    if (is_answer && calls_) calls_->accept(id);
     if (!bad_words_.empty()) drawn_.push_back(id);
     events_.clear();
     reader_.push(id, events_);
@@ -64,6 +72,18 @@ class ReplyRulesPort : public serve::TokenMask {
     if (calls_ && !reader_.is_in_reasoning()) return calls_->fill(bits);
     std::ranges::fill(bits, ~std::uint32_t{0});
   }
+
+  /// A reply may begin with reasoning, unless its rules allow the marker's first token as an
+  /// answer.
+  void allow_opening(std::span<std::uint32_t> bits) {
+    if (opening_.empty()) return;
+    std::uint32_t& word = bits[static_cast<std::size_t>(opening_.front() / 32)];
+    const std::uint32_t bit = std::uint32_t{1} << (opening_.front() % 32);
+    may_open_ = (word & bit) == 0;
+    word |= bit;
+  }
+
+  bool is_opening() const { return opened_ > 0 && opened_ < opening_.size(); }
 
   /// Bans the last id of a word behind all others.
   void ban_end(const std::vector<std::int32_t>& word, std::span<std::uint32_t> bits) const {
@@ -91,6 +111,10 @@ class ReplyRulesPort : public serve::TokenMask {
   std::vector<std::vector<std::int32_t>> bad_words_;
   std::vector<std::int32_t> drawn_;  // kept for bad words
   std::optional<std::int64_t> thinking_tokens_;
+  std::vector<text::TokenId> opening_;  // the marker with which a reply may begin; may be empty
+  bool at_start_ = true;
+  bool may_open_ = false;
+  std::size_t opened_ = 0;              // of its tokens
   std::vector<text::TokenId> closing_;  // the marker that ends reasoning
   std::size_t closed_ = 0;              // of its tokens, drawn since the budget is used up
   std::int64_t thought_ = 0;

@@ -25,10 +25,11 @@ struct TokenRules {
   std::vector<std::vector<std::int32_t>> bad_words = {};  ///< ids that never stand in a row
   std::vector<std::int32_t> stop_ids = {};                ///< that may end the answer
   std::optional<std::int64_t> thinking_tokens = {};  ///< after so many, reasoning is made to close
+  bool may_open_reasoning = false;  ///< the reply may begin with the marker that opens reasoning
 };
 
 /// Makes masks that keep a sequence to rules. What the model thinks before it answers, as `options`
-/// read it, is free.
+/// read it, is free, and so is the marker that opens it.
 std::function<std::unique_ptr<serve::TokenMask>(std::int64_t)> token_mask_port(
     text::Tokenizer tokenizer, text::ReplyOptions options, TokenRules rules);
 

@@ -70,6 +70,13 @@ TokenRules make_rules(ApiCall& call, const ReplyPlan& plan, const serve::Request
   return rules;
 }
 
+/// Whether the model may still open reasoning: the prompt has not closed it already, as templates
+/// do to switch it off.
+bool may_think(std::string_view prompt, const text::ReasoningFormat& reasoning) {
+  const std::size_t end = prompt.find_last_not_of(" \n\t");
+  return end == std::string_view::npos || !prompt.substr(0, end + 1).ends_with(reasoning.close);
+}
+
 }  // namespace
 
 void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view prompt,
@@ -91,8 +98,10 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
 
   const bool has_budget = reasoning && plan.thinking_tokens;
   if (!must_call && !is_held && !has_budget && plan.bad_words.empty()) return;
-  request.token_mask =
-      token_mask_port(model.tokenizer, choices.reply, make_rules(call, plan, request));
+  TokenRules rules = make_rules(call, plan, request);
+  rules.may_open_reasoning = reasoning && may_think(prompt, *reasoning) &&
+                             choices.reply.reasoning_start == text::ReasoningStart::closed;
+  request.token_mask = token_mask_port(model.tokenizer, choices.reply, std::move(rules));
 }
 
 }  // namespace parhelion::app

@@ -186,6 +186,33 @@ TEST_F(ToolsTest, HoldsTheAnswerBehindThoughtsToAFormat) {
   EXPECT_TRUE(word == "yes" || word == "no") << word;
 }
 
+TEST_F(ToolsTest, LetsAModelOpenItsThoughtsBeforeAFormat) {
+  model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {
+    return index < std::ssize(script_) ? script_[static_cast<std::size_t>(index)] : 70;
+  };
+  say("<think>hm</think>no");
+  start();
+  const Json thought = choice_of(chat(R"("choice":["yes","no"])"));
+  EXPECT_EQ(*thought.find("message")->find("reasoning_content"), Json("hm"));
+  EXPECT_EQ(*thought.find("message")->find("content"), Json("no"));
+  say("no");
+  EXPECT_EQ(*choice_of(chat(R"("choice":["yes","no"])")).find("message")->find("content"),
+            Json("no"));
+}
+
+TEST_F(ToolsTest, HoldsTheAnswerToAFormatWhereThePromptHasClosedItsThoughts) {
+  served_.chat_template.emplace("{{ messages[0].content }}<think>\n\n</think>\n\n");
+  model_.draw = [this](const serve::Request&, std::int64_t, std::int64_t index) {
+    return index < std::ssize(script_) ? script_[static_cast<std::size_t>(index)] : 70;
+  };
+  say("<think>hm</think>no");
+  start();
+  const Json choice = choice_of(chat(R"("choice":["yes","no"])"));
+  EXPECT_EQ(choice.find("message")->find("reasoning_content"), nullptr);
+  const std::string word = choice.find("message")->find("content")->as_string("content");
+  EXPECT_TRUE(word == "yes" || word == "no") << word;
+}
+
 TEST_F(ToolsTest, AnswersAnthropicClientsWithBlocks) {
   say(kReply);
   start();
