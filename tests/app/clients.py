@@ -93,6 +93,35 @@ def openai_responses(client, model):
     check_arguments(json.loads(called.output[0].arguments))
 
 
+def openai_stored_responses(client, model):
+    ask = {"model": model, "max_output_tokens": 16, "temperature": 0}
+    first = client.responses.create(input="Say hello.", instructions="Be brief.", store=True, **ask)
+    assert client.responses.retrieve(first.id).output_text == first.output_text
+    second = client.responses.create(input="Again.", previous_response_id=first.id, store=True, **ask)
+    assert second.previous_response_id == first.id
+    whole = client.responses.create(
+        input=[{"role": "user", "content": "Say hello."}, *first.output, {"role": "user", "content": "Again."}], **ask)
+    assert second.output_text == whole.output_text, (second, whole)
+    items = list(client.responses.input_items.list(second.id, order="asc", limit=2))
+    assert [item.role for item in items] == ["user", "assistant", "user"], items
+    endless = {"ignore_eos": True}
+    behind = client.responses.create(input="Count.", background=True, store=True, extra_body=endless, **ask)
+    assert behind.status in ("queued", "in_progress"), behind
+    while behind.status in ("queued", "in_progress"):
+        behind = client.responses.retrieve(behind.id)
+    assert behind.status == "incomplete" and behind.usage.output_tokens == 16, behind
+    long = client.responses.create(
+        model=model, input="Count.", background=True, store=True, extra_body=endless)
+    assert client.responses.cancel(long.id).status in ("cancelled", "incomplete")  # it may have come to its end
+    for response in (first, second, behind, long):
+        client.responses.delete(response.id)
+    try:
+        client.responses.retrieve(first.id)
+        raise AssertionError("a response that was deleted is still there")
+    except openai.NotFoundError as error:
+        assert error.code == "response_not_found", error
+
+
 def openai_errors(client, model):
     try:
         client.chat.completions.create(model="other", messages=MESSAGES)
@@ -134,7 +163,8 @@ def anthropic_messages(client, model):
 
 def main():
     server = subprocess.Popen(
-        [sys.argv[1], "serve", sys.argv[2], "--port", "0", "--quiet"], stdout=subprocess.PIPE, text=True)
+        [sys.argv[1], "serve", sys.argv[2], "--port", "0", "--quiet", "--stored-responses", "8"],
+        stdout=subprocess.PIPE, text=True)
     try:
         address = None
         while address is None:
@@ -147,6 +177,7 @@ def main():
         openai_tools(client, model)
         openai_schema(client, model)
         openai_responses(client, model)
+        openai_stored_responses(client, model)
         openai_errors(client, model)
         anthropic_messages(anthropic.Anthropic(base_url=address, api_key="none", max_retries=0), model)
     finally:

@@ -47,6 +47,7 @@ struct ServeOptions {
   double request_seconds = 0;
   std::string log_format = "json";
   bool logs_content = false;
+  StoreLimits stored;
 };
 
 /// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
@@ -99,6 +100,7 @@ ApiOptions api_options(const ServeOptions& options) {
   if (!options.quiet) api.log = write_line;
   api.log_format = options.log_format == "text" ? LogFormat::text : LogFormat::json;
   api.logs_content = options.logs_content;
+  api.stored = options.stored;
   return api;
 }
 
@@ -273,6 +275,14 @@ void add_http_options(CLI::App& command, ServeOptions& options) {
       .add_option("--request-timeout", options.request_seconds,
                   "seconds an answer may take, from its request to its end; 0 = any")
       ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  command
+      .add_option("--stored-responses", options.stored.responses,
+                  "responses that are kept in memory for clients who ask for it; 0 = none")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--stored-bytes", options.stored.bytes, "most bytes of these")
+      ->check(CLI::Range(std::int64_t{1} << 16, std::int64_t{1} << 40))
       ->capture_default_str();
   command
       .add_option("--drain-timeout", options.drain_seconds,

@@ -51,6 +51,10 @@ class AnswerFormat {
   virtual void end(const Usage& usage, std::string& out) = 0;
   /// Appends the end of a stream that has failed.
   virtual void fail(const ApiError& error, std::string& out) = 0;
+  /// Hears that the first of the answer has come, streamed or not.
+  virtual void note_begin() {}
+  /// Hears of a failure that is told in place of the answer, of which nothing was written.
+  virtual void note_failure(const ApiError&) {}
   /// What keeps a silent stream alive.
   virtual std::string_view keep_alive() const { return ": keep-alive\n\n"; }
   /// The body of an answer that is not streamed.

@@ -43,7 +43,7 @@ void allow_origin(const ApiOptions& options, const HttpRequest& request, HttpRep
 
 HttpReply preflight() {
   HttpReply reply{.status = 204, .content_type = {}};
-  reply.fields = {{"access-control-allow-methods", "GET, POST"},
+  reply.fields = {{"access-control-allow-methods", "GET, POST, DELETE"},
                   {"access-control-allow-headers", "*, authorization, content-type, x-api-key"},
                   {"access-control-max-age", "600"}};
   return reply;
@@ -77,8 +77,8 @@ std::optional<ApiError> head_error(const ApiState& state, HttpRequest& head, con
                     {}};
   if (route == nullptr) return ApiError{404, "not_found", "there is nothing at this path", {}};
   if (auto error = key_error(state.options, *route, head)) return error;
-  // Operators send no bodies, and may ask while it drains.
-  if (head.method != "POST" || route->access == Access::admin) return std::nullopt;
+  // Who sends no body may ask while it drains.
+  if (head.method != "POST" || route->body == RequestBody::none) return std::nullopt;
   if (head.field("content-length").empty() && head.field("transfer-encoding").empty())
     return ApiError{411, "length_required", "the body's length is not given", {}};
   if (!is_json(head.field("content-type")))
@@ -155,7 +155,7 @@ HttpReply Api::refuse(int status, std::string_view code, std::string_view messag
   HttpReply reply = error_reply({status, std::string(code), std::string(message), {}},
                                 dialect_of(head.path), head.id);
   if (!head.id.empty()) reply.fields.emplace_back("x-request-id", head.id);
-  if (status == 405) reply.fields.emplace_back("allow", head.method == "GET" ? "POST" : "GET");
+  if (status == 405) reply.fields.emplace_back("allow", allowed_methods(head.path));
   allow_origin(state_->options, head, reply);
   return reply;
 }

@@ -2,6 +2,7 @@
 
 #include "app/http/keys.h"
 #include "app/http/reply_source.h"
+#include "app/http/response_store.h"
 #include "app/http/served_model.h"
 #include "base/json.h"
 #include "serve/request.h"
@@ -47,6 +48,7 @@ struct ApiOptions {
   std::function<void(std::string_view)> log = {};
   LogFormat log_format = LogFormat::json;
   bool logs_content = false;  ///< prompts and answers
+  StoreLimits stored = {};    ///< responses that are kept
 };
 
 struct ApiState;

@@ -2,11 +2,13 @@
 
 #include "app/http/answer.h"
 #include "app/http/api.h"
+#include "app/http/background_answers.h"
 #include "app/http/constraints.h"
 #include "app/http/fields.h"
 #include "app/http/generation.h"
 #include "app/http/metrics.h"
 #include "app/http/quotas.h"
+#include "app/http/response_store.h"
 #include "app/http/tool_fields.h"
 
 #include <atomic>
@@ -23,7 +25,8 @@ struct ApiState {
         server(serving),
         options(std::move(set)),
         constraints(model.tokenizer),
-        tickets(serving) {}
+        tickets(serving),
+        responses(options.stored) {}
 
   ServedModel model;
   serve::Server& server;
@@ -35,6 +38,8 @@ struct ApiState {
   std::atomic<bool> is_draining = false;
   std::atomic<std::int64_t> numeric_failures_in_a_row = 0;  ///< answers
   ApiClock::time_point begin = ApiClock::now();
+  ResponseStore responses;
+  BackgroundAnswers background = {};  ///< goes first, as its answers use the rest
 };
 
 /// One request on its way through an endpoint.
@@ -54,6 +59,11 @@ enum class Access : std::uint8_t {
   admin,  ///< with a key for operators
 };
 
+enum class RequestBody : std::uint8_t {
+  json,  ///< of a POST
+  none,  ///< nothing is read of one
+};
+
 /// A path and who answers there.
 struct Route {
   std::string_view method;
@@ -61,9 +71,12 @@ struct Route {
   std::string_view name;
   Endpoint endpoint = nullptr;
   Access access = Access::key;
+  RequestBody body = RequestBody::json;
 };
 /// The route of a path and method; null if there is none, with `known_path` if another method has.
 const Route* find_route(std::string_view method, std::string_view path, bool& known_path);
+/// The methods that a path takes, as a field lists them.
+std::string allowed_methods(std::string_view path);
 
 HandlerReply admin_drain(ApiCall& call);
 HandlerReply admin_cancel(ApiCall& call);
@@ -86,6 +99,9 @@ HandlerReply embeddings(ApiCall& call);
 HandlerReply chat_completions(ApiCall& call);
 HandlerReply completions(ApiCall& call);
 HandlerReply responses(ApiCall& call);
+HandlerReply show_response(ApiCall& call);
+HandlerReply delete_response(ApiCall& call);
+HandlerReply cancel_response(ApiCall& call);
 HandlerReply messages(ApiCall& call);
 HandlerReply count_tokens(ApiCall& call);
 
@@ -140,8 +156,6 @@ std::vector<std::int32_t> encode_prompt(ApiCall& call, std::string_view text,
                                         const text::EncodeOptions& options);
 /// The conversation of an OpenAI request, as templates take it.
 Json read_messages(Fields& fields);
-/// The conversation of a request of OpenAI's responses: instructions and input items.
-Json read_input(Fields& fields);
 /// The conversation of an Anthropic request: system and messages.
 Json read_anthropic(Fields& fields);
 /// What a template is told beside the conversation.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/http/answer.h"
+#include "app/http/response_store.h"
 #include "app/http/served_model.h"
 #include "base/json.h"
 
@@ -34,9 +35,12 @@ class BlockFormat : public AnswerFormat {
 std::unique_ptr<AnswerFormat> make_messages_format(const ServedModel& model, std::string id,
                                                    std::int64_t prompt_tokens);
 
-/// Answers of /v1/responses. `request` has what a response repeats of its request. `model` outlives
-/// the format.
+/// Answers of /v1/responses. `request` has what a response repeats of its request; `record`, if it
+/// is not null, hears of each state. `model` outlives the format.
+///
+/// Errors: as ResponseRecord::update.
 std::unique_ptr<AnswerFormat> make_responses_format(const ServedModel& model, std::string id,
-                                                    Json::Object request);
+                                                    Json::Object request,
+                                                    std::unique_ptr<ResponseRecord> record);
 
 }  // namespace parhelion::app

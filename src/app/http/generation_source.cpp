@@ -150,8 +150,10 @@ class GenerationSource : public ReplySource {
  private:
   /// A stream begins with its first delta, so that what fails before has a status of its own.
   void begin(HttpReply& reply) {
-    if (!streams_ || has_begun_) return;
+    if (has_begun_) return;
     has_begun_ = true;
+    format_->note_begin();
+    if (!streams_) return;
     reply.content_type = "text/event-stream; charset=utf-8";
     reply.fields.emplace_back("cache-control", "no-cache");
     format_->begin(reply.body);
@@ -177,9 +179,10 @@ class GenerationSource : public ReplySource {
     generation_.cancel();
     state_.metrics.errors.add(fmt::format("code=\"{}\"", error.code));
     count("error");
-    if (has_begun_) {
+    if (has_begun_ && streams_) {
       format_->fail(error, reply.body);
     } else {
+      format_->note_failure(error);
       HttpReply whole = error_reply(error, dialect_, request_.id);
       reply.status = whole.status;
       reply.body = std::move(whole.body);

@@ -53,6 +53,15 @@ void write_engine(const serve::ServerCounts& counts, std::string& out) {
   counter("host_step_seconds_total", "Time of all steps outside the device.", counts.host_seconds);
 }
 
+void write_store(const StoreCounts& counts, std::string& out) {
+  write_sample("stored_responses", "gauge", "Responses that are kept.",
+               static_cast<double>(counts.responses), out);
+  write_sample("stored_response_bytes", "gauge", "Their memory.", static_cast<double>(counts.bytes),
+               out);
+  write_sample("evicted_responses_total", "counter", "Responses that had to go for others.",
+               static_cast<double>(counts.evicted), out);
+}
+
 void write_api(const ApiState& state, std::string& out) {
   const Metrics& metrics = state.metrics;
   const auto counter = [&out](std::string_view name, std::string_view help, std::int64_t value) {
@@ -79,6 +88,7 @@ void write_api(const ApiState& state, std::string& out) {
                                 out);
   counter("grammar_cache_hits_total", "Constraints that were compiled before.",
           state.constraints.hits());
+  write_store(state.responses.counts(), out);
   metrics.prompt_length.write("prompt_tokens", "Tokens of a prompt.", out);
   metrics.output_length.write("output_tokens", "Tokens of an answer.", out);
 }

@@ -1,84 +1,63 @@
 #include "app/http/api_state.h"
 #include "app/http/block_format.h"
 #include "app/http/make_id.h"
+#include "app/http/response_items.h"
 #include "app/http/sampling_fields.h"
 
 namespace parhelion::app {
 namespace {
 
-/// The text of an item's content: a string, or parts of text.
-std::string item_text(const Json& content, const std::string& where) {
-  if (content.is_string()) return content.as_string(where);
-  if (!content.is_array())
-    refuse(400, "invalid_messages", fmt::format("{}: expected a string or a list", where), where);
-  std::string text;
-  for (const Json& part : content.as_array(where)) {
-    const Json* value = part.find("text");
-    if (value == nullptr || !value->is_string())
-      refuse(400, "unsupported_content", fmt::format("{}: has a part that is no text", where),
-             where);
-    text += value->as_string(where);
+constexpr std::int64_t kMostTurns = 256;  // of a conversation
+
+/// What a request says of keeping its response.
+struct Keeping {
+  bool keeps = false;
+  bool is_background = false;
+  SharedResponse previous = {};
+};
+
+/// The response that a request goes on from.
+SharedResponse read_previous(ApiCall& call, Fields& fields) {
+  constexpr std::string_view kName = "previous_response_id";
+  const auto id = fields.text(kName);
+  if (!id) return nullptr;
+  SharedResponse previous = call.state.responses.find(*id, call.request.label);
+  if (!previous)
+    refuse(404, "response_not_found", "previous_response_id: no response of this id is kept",
+           kName);
+  if (!is_over(previous->status))
+    refuse(409, "response_in_progress", "previous_response_id: the response is not over", kName);
+  if (previous->status > ResponseStatus::incomplete)
+    refuse_value(kName, "previous_response_id: the response has failed or was cancelled");
+  std::int64_t turns = 1;
+  for (const StoredResponse* each = previous.get(); each != nullptr; each = each->previous.get())
+    ++turns;
+  if (turns > kMostTurns)
+    refuse_value(kName, fmt::format("previous_response_id: goes on from {} responses, expected at "
+                                    "most {}",
+                                    turns - 1, kMostTurns - 1));
+  return previous;
+}
+
+Keeping read_keeping(ApiCall& call, Fields& fields, bool streams) {
+  Keeping keeping;
+  if (!call.state.responses.is_on()) {
+    for (const std::string_view name : {"previous_response_id", "store", "background"})
+      fields.refuse_unless_off(name, "this server keeps no responses (--stored-responses)");
+    return keeping;
   }
-  return text;
+  keeping.is_background = fields.boolean("background", false);
+  keeping.keeps = fields.boolean("store", keeping.is_background);
+  if (keeping.is_background && !keeping.keeps)
+    refuse_value("background", "background: needs store, which is false");
+  if (keeping.is_background && streams)
+    refuse_feature("background", "background: such a response is not streamed");
+  keeping.previous = read_previous(call, fields);
+  return keeping;
 }
 
-const Json& needed(const Json& item, std::string_view key, const std::string& where) {
-  const Json* value = item.find(key);
-  if (value == nullptr || value->is_null())
-    refuse(400, "invalid_messages", fmt::format("{}: has no {}", where, key), where);
-  return *value;
-}
-
-Json call_of(const Json& item, const std::string& where) {
-  return Json::Object{
-      {"id", needed(item, "call_id", where)},
-      {"type", "function"},
-      {"function",
-       Json::Object{{"name", needed(item, "name", where)},
-                    {"arguments", template_arguments(needed(item, "arguments", where))}}}};
-}
-
-/// Joins a call to the assistant's message before it, or begins one.
-void add_call(const Json& item, const std::string& where, Json::Array& messages) {
-  Json::Object message = {{"role", "assistant"}, {"content", ""}};
-  Json::Array calls;
-  if (!messages.empty() && *messages.back().find("role") == Json("assistant")) {
-    message = messages.back().as_object(where);
-    messages.pop_back();
-    if (const Json* before = Json(message).find("tool_calls")) calls = before->as_array(where);
-    std::erase_if(message, [](const Json::Member& each) { return each.first == "tool_calls"; });
-  }
-  calls.push_back(call_of(item, where));
-  message.emplace_back("tool_calls", std::move(calls));
-  messages.push_back(std::move(message));
-}
-
-void add_item(const Json& item, const std::string& where, Json::Array& messages) {
-  const Json* type = item.find("type");
-  const std::string kind = type == nullptr ? "message" : type->as_string(where);
-  if (kind == "message") {
-    const std::string& role = needed(item, "role", where).as_string(where);
-    messages.push_back(Json::Object{{"role", role == "developer" ? "system" : role},
-                                    {"content", item_text(needed(item, "content", where), where)}});
-  } else if (kind == "function_call") {
-    add_call(item, where, messages);
-  } else if (kind == "function_call_output") {
-    messages.push_back(Json::Object{{"role", "tool"},
-                                    {"tool_call_id", needed(item, "call_id", where)},
-                                    {"content", item_text(needed(item, "output", where), where)}});
-  } else if (kind == "reasoning") {
-    return;  // earlier thoughts are not shown to the model again
-  } else {
-    refuse_feature("input", fmt::format("{}: items of type '{}' are not supported", where,
-                                        kind.substr(0, 40)));
-  }
-}
-
-void refuse_stored(Fields& fields) {
-  fields.refuse_unless_off("previous_response_id", "answers are not stored");
-  fields.refuse_unless_off("conversation", "answers are not stored");
-  fields.refuse_unless_off("store", "answers are not stored");
-  fields.refuse_unless_off("background", "answers are not stored");
+void refuse_absent(Fields& fields) {
+  fields.refuse_unless_off("conversation", "conversations are not kept");
   fields.refuse_unless_off("prompt", "prompts are not stored");
   fields.refuse_unless_off("max_tool_calls", "built-in tools are not supported");
   const auto truncation = fields.text("truncation");
@@ -93,11 +72,11 @@ Constraint read_text_format(Fields& fields) {
 }
 
 /// What a response repeats of its request.
-Json::Object repeated(Fields& fields) {
+Json::Object repeated(Fields& fields, const Keeping& keeping) {
   Json::Object members;
-  const auto repeat = [&](std::string_view name, Json absent) {
+  const auto repeat = [&](std::string_view name, const Json& absent) {
     const Json* value = fields.find(name);
-    members.emplace_back(name, value == nullptr ? std::move(absent) : *value);
+    members.emplace_back(name, value == nullptr ? absent : *value);
   };
   repeat("instructions", nullptr);
   repeat("max_output_tokens", nullptr);
@@ -109,40 +88,61 @@ Json::Object repeated(Fields& fields) {
   repeat("tool_choice", "auto");
   repeat("tools", Json::Array{});
   repeat("top_p", nullptr);
-  members.insert(members.end(), {{"previous_response_id", Json()},
-                                 {"background", Json(false)},
-                                 {"store", Json(false)},
+  const Json previous = keeping.previous ? Json(keeping.previous->id) : Json();
+  members.insert(members.end(), {{"previous_response_id", previous},
+                                 {"background", Json(keeping.is_background)},
+                                 {"store", Json(keeping.keeps)},
                                  {"truncation", Json("disabled")}});
   return members;
 }
 
-}  // namespace
-
-Json read_input(Fields& fields) {
+/// The conversation: instructions, which hold for this response only, what came before, input.
+Json::Array read_conversation(Fields& fields, const Json::Array& input, const Keeping& keeping) {
   Json::Array messages;
   if (const auto instructions = fields.text("instructions"))
     messages.push_back(Json::Object{{"role", "system"}, {"content", *instructions}});
-  const Json* input = fields.find("input");
-  if (input != nullptr && input->is_string()) {
-    messages.push_back(Json::Object{{"role", "user"}, {"content", *input}});
-    return messages;
-  }
-  if (input == nullptr || !input->is_array() || input->as_array("input").empty())
-    refuse(400, "invalid_messages", "input: expected a string or a list of items", "input");
-  std::int64_t number = 0;
-  for (const Json& item : input->as_array("input")) {
-    const std::string where = fmt::format("input.{}", number++);
-    if (!item.is_object()) refuse(400, "invalid_messages", where + ": expected object", where);
-    add_item(item, where, messages);
-  }
+  add_items(conversation_items(keeping.previous.get()), "previous_response_id", messages);
+  add_items(input, "input", messages);
   return messages;
 }
+
+/// What keeps the response; null if nothing does.
+///
+/// Errors: 400 if there could be no room for it.
+std::unique_ptr<ResponseRecord> make_record(ApiCall& call, const std::string& id,
+                                            const Json::Array& input, const Keeping& keeping) {
+  if (!keeping.keeps) return nullptr;
+  ResponseStore& store = call.state.responses;
+  StoredResponse response{.id = id,
+                          .owner = call.request.label,
+                          .is_background = keeping.is_background,
+                          .input = write_json(full_items(input, id)),
+                          .previous = keeping.previous};
+  if (!store.could_hold(response))
+    refuse_value("store", fmt::format("store: the conversation is longer than the {} bytes that "
+                                      "are kept",
+                                      store.limits().bytes));
+  return std::make_unique<ResponseRecord>(store, std::move(response));
+}
+
+/// Answers at once with the response's first state, and goes on without the client.
+HandlerReply generate_behind(ApiCall& call, const std::string& id, GenerationPlan plan,
+                             std::unique_ptr<AnswerFormat> format) {
+  const std::shared_ptr<Bell> bell = call.state.background.bell();
+  ApiCall behind{call.state, call.request, call.endpoint, bell};
+  const SharedResponse begun = call.state.responses.find(id, call.request.label);
+  HandlerReply made = generate(behind, std::move(plan), std::move(format), false);
+  call.state.background.add(id, std::move(made.source));
+  return {.reply = {.body = begun->body}};
+}
+
+}  // namespace
 
 HandlerReply responses(ApiCall& call) {
   Fields fields(call.request.body);
   check_model(call, fields);
   const ServedModel& model = call.state.model;
-  const Json messages = read_input(fields);
+  const Json::Array input = input_items(fields);
   serve::Request request;
   read_sampling(fields, model, request);
   if (request.sequences != 1) refuse_value("n", "n: a response has one answer");
@@ -158,11 +158,13 @@ HandlerReply responses(ApiCall& call) {
   reply.thinking_tokens = read_thinking_budget(fields);
   PromptOptions options = read_prompt_options(fields, model);
   if (reply.tools.is_offered()) options.chat.tools = reply.tools.list;
-  refuse_stored(fields);
+  const Keeping keeping = read_keeping(call, fields, streams);
+  const Json messages = read_conversation(fields, input, keeping);
+  refuse_absent(fields);
   fields.refuse_unless_off("top_logprobs", "log-probabilities are those of /v1/chat/completions");
   fields.accept({"include", "stream_options"});
   accept_idle_fields(fields);
-  auto format = make_responses_format(model, make_id("resp_"), repeated(fields));
+  Json::Object told = repeated(fields, keeping);
   check_unknown(call, fields);
   ChatPrompt prompt = render_chat(call, messages, options);
   request.prompt = std::move(prompt.ids);
@@ -170,7 +172,11 @@ HandlerReply responses(ApiCall& call) {
   bound_tokens(model, max_tokens, {}, request);
   apply_reply_plan(call, reply, prompt.text, plan.choices, request);
   plan.prompts.push_back({.request = std::move(request)});
-  return generate(call, std::move(plan), std::move(format), streams);
+  const std::string id = make_id("resp_");
+  auto format =
+      make_responses_format(model, id, std::move(told), make_record(call, id, input, keeping));
+  return keeping.is_background ? generate_behind(call, id, std::move(plan), std::move(format))
+                               : generate(call, std::move(plan), std::move(format), streams);
 }
 
 }  // namespace parhelion::app

@@ -29,8 +29,23 @@ Json reasoning_part(const std::string& text) {
 
 class ResponsesFormat : public BlockFormat {
  public:
-  ResponsesFormat(const ServedModel& model, std::string id, Json::Object request)
-      : model_(model), id_(std::move(id)), request_(std::move(request)) {}
+  ResponsesFormat(const ServedModel& model, std::string id, Json::Object request,
+                  std::unique_ptr<ResponseRecord> record)
+      : model_(model),
+        id_(std::move(id)),
+        request_(std::move(request)),
+        record_(std::move(record)) {
+    keep(ResponseStatus::queued, response_with("queued", {}, nullptr, nullptr));
+  }
+
+  void note_begin() override {
+    keep(ResponseStatus::in_progress, response_with("in_progress", {}, nullptr, nullptr));
+  }
+
+  /// A client that waits gets an error in place of a response.
+  void note_failure(const ApiError& error) override {
+    if (record_ && record_->is_background()) keep(ResponseStatus::failed, failed(error));
+  }
 
   void begin(std::string& out) override {
     const Json::Object response = response_with("in_progress", {}, nullptr, nullptr);
@@ -42,19 +57,21 @@ class ResponsesFormat : public BlockFormat {
     close(out);
     const Json::Object response = finished(answer(), usage);
     const bool is_whole = answer().end != ChoiceEnd::length;
+    keep(end_status(answer()), response);
     event(is_whole ? "response.completed" : "response.incomplete", {{"response", response}}, out);
   }
 
   void fail(const ApiError& error, std::string& out) override {
     close(out);
-    const Json told = Json::Object{{"code", error.code}, {"message", error.message}};
-    event("response.failed",
-          {{"response", response_with("failed", items(answer(), "incomplete"), nullptr, told)}},
-          out);
+    const Json::Object response = failed(error);
+    keep(ResponseStatus::failed, response);
+    event("response.failed", {{"response", response}}, out);
   }
 
   std::string whole(const std::vector<AnswerChoice>& choices, const Usage& usage) override {
-    return write_json(finished(choices.front(), usage));
+    const Json::Object response = finished(choices.front(), usage);
+    keep(end_status(choices.front()), response);
+    return write_json(response);
   }
 
  protected:
@@ -102,6 +119,14 @@ class ResponsesFormat : public BlockFormat {
   }
 
  private:
+  static ResponseStatus end_status(const AnswerChoice& choice) {
+    return choice.end == ChoiceEnd::length ? ResponseStatus::incomplete : ResponseStatus::completed;
+  }
+
+  void keep(ResponseStatus status, const Json::Object& response) {
+    if (record_) record_->update(status, write_json(response));
+  }
+
   void event(std::string_view type, Json::Object members, std::string& out) {
     members.insert(members.begin(),
                    {{"type", Json(type)}, {"sequence_number", Json(sequence_number_++)}});
@@ -171,6 +196,11 @@ class ResponsesFormat : public BlockFormat {
     return response_with(status, items(choice, status), responses_usage(usage), nullptr);
   }
 
+  Json::Object failed(const ApiError& error) const {
+    const Json told = Json::Object{{"code", error.code}, {"message", error.message}};
+    return response_with("failed", items(answer(), "incomplete"), nullptr, told);
+  }
+
   Json::Object response_with(std::string_view status, Json::Array output, const Json& usage,
                              const Json& error) const {
     const bool is_cut = status == "incomplete";
@@ -192,6 +222,7 @@ class ResponsesFormat : public BlockFormat {
   const ServedModel& model_;
   std::string id_;
   Json::Object request_;
+  std::unique_ptr<ResponseRecord> record_;  // null: nothing keeps it
   std::int64_t created_ = std::time(nullptr);
   std::int64_t sequence_number_ = 0;
 };
@@ -199,8 +230,10 @@ class ResponsesFormat : public BlockFormat {
 }  // namespace
 
 std::unique_ptr<AnswerFormat> make_responses_format(const ServedModel& model, std::string id,
-                                                    Json::Object request) {
-  return std::make_unique<ResponsesFormat>(model, std::move(id), std::move(request));
+                                                    Json::Object request,
+                                                    std::unique_ptr<ResponseRecord> record) {
+  return std::make_unique<ResponsesFormat>(model, std::move(id), std::move(request),
+                                           std::move(record));
 }
 
 }  // namespace parhelion::app

@@ -12,6 +12,10 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/chat/completions", "chat", chat_completions},
     Route{"POST", "/v1/completions", "completions", completions},
     Route{"POST", "/v1/responses", "responses", responses},
+    Route{"GET", "/v1/responses/", "stored_responses", show_response},
+    Route{"DELETE", "/v1/responses/", "stored_responses", delete_response},
+    Route{"POST", "/v1/responses/", "stored_responses", cancel_response, Access::key,
+          RequestBody::none},
     Route{"POST", "/v1/messages", "messages", messages},
     Route{"POST", "/v1/messages/count_tokens", "count_tokens", count_tokens},
     Route{"POST", "/v1/embeddings", "embeddings", embeddings},
@@ -24,10 +28,11 @@ constexpr std::array kRoutes = {
     Route{"GET", "/health", "health", health, Access::open},
     Route{"GET", "/metrics", "metrics", show_metrics, Access::open},
     Route{"GET", "/version", "version", show_version, Access::open},
-    Route{"POST", "/admin/drain", "admin", admin_drain, Access::admin},
-    Route{"POST", "/admin/cancel/", "admin", admin_cancel, Access::admin},
-    Route{"POST", "/admin/cache/reset", "admin", admin_reset_cache, Access::admin},
-    Route{"POST", "/admin/audit", "admin", admin_audit, Access::admin},
+    Route{"POST", "/admin/drain", "admin", admin_drain, Access::admin, RequestBody::none},
+    Route{"POST", "/admin/cancel/", "admin", admin_cancel, Access::admin, RequestBody::none},
+    Route{"POST", "/admin/cache/reset", "admin", admin_reset_cache, Access::admin,
+          RequestBody::none},
+    Route{"POST", "/admin/audit", "admin", admin_audit, Access::admin, RequestBody::none},
     Route{"GET", "/admin/trace", "admin", admin_trace, Access::admin},
 };
 
@@ -46,6 +51,15 @@ const Route* find_route(std::string_view method, std::string_view path, bool& kn
     if (route.method == method) return &route;
   }
   return nullptr;
+}
+
+std::string allowed_methods(std::string_view path) {
+  std::string methods;
+  for (const Route& route : kRoutes) {
+    if (matches(route, path))
+      methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
+  }
+  return methods;
 }
 
 }  // namespace parhelion::app

@@ -207,8 +207,8 @@ class HttpTest : public testing::Test {
   void TearDown() override {
     if (engine_) engine_->resume();
     server_.reset();
+    api_.reset();  // its answers in the background need the engine
     engine_.reset();
-    api_.reset();
   }
   void say(std::string_view text) { script_ = tiny_model().tokenizer.encode(text); }
 
