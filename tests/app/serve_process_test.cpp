@@ -5,10 +5,12 @@
 #include <array>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <spawn.h>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -19,10 +21,9 @@ namespace {
 /// The server as an operator starts it.
 class ServeProcessTest : public testing::Test {
  protected:
-  void start() {
+  void start(const std::string& model = PARHELION_TEST_DATA "/model/llama_tiny") {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-    const std::string model = std::string(PARHELION_TEST_DATA) + "/model/llama_tiny";
     std::vector<std::string> words = {PARHELION_BINARY, "serve", model, "--port", "0", "--quiet"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -81,6 +82,18 @@ TEST_F(ServeProcessTest, EndsWellWhereItIsStoppedWhileItLoads) {
   ASSERT_TRUE(prints("listening at 127.0.0.1:"));
   ::kill(process_, SIGTERM);
   EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(ServeProcessTest, DoesNotWaitForALoadThatDoesNotEnd) {
+  const std::filesystem::path model = std::filesystem::temp_directory_path() /
+                                      ("parhelion_endless_load_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(model);
+  ASSERT_EQ(::mkfifo((model / "config.json").c_str(), 0600), 0);  // who opens it waits for a writer
+  start(model.string());
+  EXPECT_TRUE(prints("listening at 127.0.0.1:"));
+  ::kill(process_, SIGTERM);
+  EXPECT_EQ(exit_code(), 0);
+  std::filesystem::remove_all(model);
 }
 
 TEST_F(ServeProcessTest, EndsWellAtAnyNumberOfSignals) {

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <future>
 #include <memory>
@@ -113,6 +114,7 @@ std::string part_times(const ServedEngine& engine) {
 
 /// Everything of a server. What is below goes first.
 struct ServingParts {
+  std::future<ServedEngine> loading;  // waits for the load where it goes
   std::optional<ServedEngine> engine;
   std::unique_ptr<Api> api;
   std::unique_ptr<LoadingGate> gate;
@@ -120,7 +122,6 @@ struct ServingParts {
 };
 
 constexpr std::chrono::seconds kGrace{2};         // for the last bytes of what was cancelled
-constexpr std::chrono::seconds kLoadLimit{60};    // until a load can be left
 constexpr std::chrono::seconds kCloseLimit{10};   // of connections
 constexpr std::chrono::seconds kEngineLimit{30};  // of its last step and its memory
 
@@ -146,18 +147,24 @@ void drain(ServingParts& parts, StopSignals& signals, double limit) {
 /// Loads the model while the gate answers. False: a signal came before it was done.
 bool load(ServingParts& parts, const ServeOptions& options, StopSignals& signals,
           const std::function<void(std::string_view)>& on_failure) {
-  auto loading =
+  parts.loading =
       std::async(std::launch::async, [&] { return start_engine(options.serving, on_failure); });
-  while (loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    if (!signals.comes_within(std::chrono::milliseconds(5))) continue;
-    parts.gate->give_up();
-    parts.server->drain();
-    const StageLimit stage("leave the load", kLoadLimit);
-    loading.wait();
-    return false;
+  while (parts.loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (signals.comes_within(std::chrono::milliseconds(5))) return false;
   }
-  parts.engine.emplace(loading.get());
+  parts.engine.emplace(parts.loading.get());
   return true;
+}
+
+/// Ends the process beside a load, which nothing can interrupt: memory goes with the process, and
+/// what files it writes are whole or not there.
+[[noreturn]] void leave_load(ServingParts& parts, int exit_code) {
+  parts.gate->give_up();
+  parts.server->drain();
+  const StageLimit stage("close connections", kCloseLimit);
+  parts.server.reset();
+  log(LogLevel::info, "stopped while the model was loading");
+  std::_Exit(exit_code);
 }
 
 /// Takes all apart; a part that cannot be ends the process with kOverrunExit.
@@ -185,22 +192,21 @@ void run_serve(ServeOptions& options, const std::string& effective) {
     has_failed = true;
     ::kill(::getpid(), SIGTERM);
   };
-  if (load(parts, options, signals, on_failure)) {
-    parts.engine->model.aliases = options.aliases;
-    const ServedModel& model = parts.engine->model;
-    api_settings.admin = admin_actions(*parts.engine->engine);
-    parts.api = std::make_unique<Api>(model, *parts.engine->engine, std::move(api_settings));
-    parts.gate->open(*parts.api);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    print(
-        fmt::format("serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
-                    "ready after {:.2f} s ({})\n",
-                    model.id, options.http.host, parts.server->port(), model.context_tokens,
-                    parts.engine->cache_tokens, seconds, part_times(*parts.engine)));
-    signals.wait();
-    drain(parts, signals, has_failed ? 0 : options.drain_seconds);
-    if (has_failed) log_recent_steps(*parts.engine->engine);
-  }
+  if (!load(parts, options, signals, on_failure)) leave_load(parts, has_failed ? 1 : 0);
+  parts.engine->model.aliases = options.aliases;
+  const ServedModel& model = parts.engine->model;
+  api_settings.admin = admin_actions(*parts.engine->engine);
+  parts.api = std::make_unique<Api>(model, *parts.engine->engine, std::move(api_settings));
+  parts.gate->open(*parts.api);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  print(
+      fmt::format("serving {} at http://{}:{}: contexts of {} tokens, a cache of {} tokens, "
+                  "ready after {:.2f} s ({})\n",
+                  model.id, options.http.host, parts.server->port(), model.context_tokens,
+                  parts.engine->cache_tokens, seconds, part_times(*parts.engine)));
+  signals.wait();
+  drain(parts, signals, has_failed ? 0 : options.drain_seconds);
+  if (has_failed) log_recent_steps(*parts.engine->engine);
   stop(parts);
   ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
 }
