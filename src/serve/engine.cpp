@@ -61,7 +61,9 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
       queue_(settings.queue_sequences + most_rows_, settings.ageing),
       plain_budget_(stepper_.instances(StepKind::plain).catalogue, settings.step_target),
       edited_budget_(stepper_.instances(StepKind::edited).catalogue, settings.step_target),
-      embed_budget_(stepper_.instances(StepKind::embed).catalogue, settings.step_target) {
+      embed_budget_(stepper_.instances(StepKind::embed).catalogue, settings.step_target),
+      // At most once a page when sequences are cancelled and once when others give way.
+      copies_(cache_.total_count() + 1, 2 * cache_.total_count() + most_rows_) {
   // Weights that change would make what is cached out of date.
   if (settings_.weights == exec::Weights::trained) settings_.shares_prefixes = false;
   ensure(stepper_.can_copy_pages(), ErrorKind::invalid,
@@ -72,9 +74,9 @@ Engine::Engine(contract::Contract contract, exec::Executor& executor,
   const auto rows = static_cast<std::size_t>(most_rows_);
   for (std::int32_t slot = 0; slot < most_rows_; ++slot) free_slots_.push_back(slot);
   running_.reserve(rows);
+  turn_order_.reserve(rows);
   for (auto* parts : {&parts_, &flying_parts_}) parts->reserve(rows);
   rows_.reserve(rows);
-  copies_.reserve(rows + static_cast<std::size_t>(cache_.total_count()));
   queries_.reserve(
       static_cast<std::size_t>(std::max({most_queries(stepper_.instances(StepKind::plain)),
                                          most_queries(stepper_.instances(StepKind::edited)),
@@ -110,6 +112,7 @@ void Engine::add(std::vector<std::unique_ptr<Sequence>> sequences) {
   ensure(phase_ <= Phase::serve, ErrorKind::peer, "engine: is in phase {}, takes no more requests",
          name(phase_));
   for (auto& sequence : sequences) queue_.add(std::move(sequence));
+  may_admit_ = true;
 }
 
 void Engine::cancel(Ticket ticket) {
@@ -176,8 +179,7 @@ bool Engine::needs_results() const {
 
 /// Starts copies of pages; the step that starts next sees them.
 void Engine::copy_pages() {
-  if (copies_.empty()) return;
-  stepper_.copy_pages(copies_);
+  for (std::int64_t i = 0; i < copies_.batch_count(); ++i) stepper_.copy_pages(copies_.batch(i));
   copies_.clear();
 }
 

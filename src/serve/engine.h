@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve/cache/page_cache.h"
+#include "serve/cache/page_copies.h"
 #include "serve/request.h"
 #include "serve/sequence.h"
 #include "serve/step.h"
@@ -91,7 +92,10 @@ class Engine {
   void end_all(FinishReason reason);
 
   /// Drops cached prefixes that no sequence uses.
-  void reset_cache() { cache_.reset(); }
+  void reset_cache() {
+    cache_.reset();
+    may_admit_ = true;
+  }
 
   /// Errors: bug if a page is lost or held twice.
   void audit() const;
@@ -114,6 +118,7 @@ class Engine {
   void start_running(Sequence& sequence, WaitingQueue::Clock::time_point now);
   void copy_pages();
   void make_rows();
+  std::span<Sequence* const> running_in_turn();
   bool plan_step();
   bool grow_parts();
   bool needs_results() const;
@@ -130,6 +135,9 @@ class Engine {
   void finish(Sequence& sequence, FinishReason reason, std::int32_t stop_id = -1,
               std::span<const float> embedding = {});
   void give_up(Sequence& sequence);
+  void publish_known(Sequence& sequence);
+  void release_pages(Sequence& sequence);
+  void release_late(Sequence& sequence, bool is_finite);
   void remove_ended();
 
   Phase phase_ = Phase::load;
@@ -142,11 +150,15 @@ class Engine {
   StepBudget plain_budget_, edited_budget_, embed_budget_;
   std::vector<std::unique_ptr<Sequence>> running_;
   std::vector<std::int32_t> free_slots_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> copies_;  // pages, before the next step
-  std::vector<Part> parts_;                                    // of the step that is planned
+  bool may_admit_ = true;  // something may have made room since the last one that had none
+  std::int64_t steps_without_admission_ = 0;
+  PageCopies copies_;               // before the next step
+  std::vector<Part> parts_;         // of the step that is planned
   std::vector<Part> flying_parts_;  // of the step that was started; empty: none was
   std::vector<StepRow> rows_;
   std::vector<LogitQuery> queries_;
+  std::vector<Sequence*> turn_order_;  // of those that run
+  Turns turns_;
   StepKind step_kind_ = StepKind::plain;  // of the step that is planned
   std::chrono::steady_clock::time_point step_began_ = {};
   std::chrono::duration<double> device_time_{0};  // of this call of step

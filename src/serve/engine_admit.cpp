@@ -10,6 +10,9 @@ namespace {
 
 /// How often others may be admitted before a sequence that does not fit.
 constexpr std::int64_t kMostBypassed = 8;
+/// After so many steps the queue is looked at again though no room was made: who is first changes
+/// as sequences wait.
+constexpr std::int64_t kMostStepsWithoutAdmission = 16;
 
 }  // namespace
 
@@ -26,6 +29,7 @@ void Engine::remove_ended() {
   std::erase_if(running_, [&](const auto& sequence) {
     const bool is_done = sequence->has_ended && sequence->steps_in_flight == 0;
     if (is_done) free_slots_.push_back(sequence->slot);
+    may_admit_ |= is_done;
     return is_done;
   });
 }
@@ -58,7 +62,7 @@ bool Engine::try_admit(Sequence& sequence) {
   if (match.partial_page >= 0) {
     // Its beginning goes to a page of the sequence's own, which it then writes on.
     if (cache_.grow(whole_pages + 1, held)) {
-      copies_.emplace_back(match.partial_page, held.pages.back());
+      copies_.add(match.partial_page, held.pages.back());
       known += match.partial_tokens;
     }
     cache_.release_partial(match.partial_page);
@@ -77,7 +81,7 @@ void Engine::start_running(Sequence& sequence, WaitingQueue::Clock::time_point n
   sequence.was_admitted = true;
   sequence.slot = free_slots_.back();
   free_slots_.pop_back();
-  running_.push_back(queue_.take(&sequence));
+  running_.push_back(queue_.admit(&sequence));
 }
 
 /// Admits the first in turn that has room. One that has none lets a few others pass.
@@ -95,17 +99,23 @@ bool Engine::admit_one(WaitingQueue::Clock::time_point now) {
   return false;
 }
 
+/// While the first in turn have no room, the queue is not looked at before some may have been made.
 void Engine::admit() {
+  if (std::ssize(running_) >= most_rows_ || queue_.all().empty()) return;
+  const bool looks =
+      may_admit_ || running_.empty() || ++steps_without_admission_ >= kMostStepsWithoutAdmission;
+  if (!looks) return;
+  steps_without_admission_ = 0;
   const auto now = WaitingQueue::Clock::now();
-  while (std::ssize(running_) < most_rows_ && !queue_.all().empty() && admit_one(now)) {
-  }
+  do {
+    may_admit_ = admit_one(now);
+  } while (may_admit_ && std::ssize(running_) < most_rows_ && !queue_.all().empty());
 }
 
 /// Gives a sequence's pages to others and queues it again. What it published stays cached.
 void Engine::preempt(Sequence& sequence) {
-  cache_.publish_all(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
-                     sequence.held);
-  cache_.release(sequence.held);
+  publish_known(sequence);
+  release_pages(sequence);
   sequence.launched = sequence.consumed = sequence.confirmed = 0;
   ++sequence.preemptions;
   ++counts_.preemptions;
@@ -149,6 +159,17 @@ StepKind Engine::next_kind() const {
   return edits ? StepKind::edited : StepKind::plain;
 }
 
+/// Those that run, in the order in which they would be admitted now.
+std::span<Sequence* const> Engine::running_in_turn() {
+  const auto now = WaitingQueue::Clock::now();
+  turn_order_.clear();
+  for (const auto& sequence : running_) turn_order_.push_back(sequence.get());
+  std::ranges::sort(turn_order_, {}, [&](const Sequence* sequence) {
+    return std::pair(queue_.class_of(*sequence, now), sequence->arrival);
+  });
+  return turn_order_;
+}
+
 /// Plans parts whose pages are there. False: nobody has anything to do.
 bool Engine::plan_step() {
   for (;;) {
@@ -157,9 +178,13 @@ bool Engine::plan_step() {
         running_, [](const auto& sequence) { return sequence->pending() == 1; });
     std::int64_t budget = budget_of(step_kind_).tokens(decoding);
     if (settings_.step_tokens > 0) budget = std::min(budget, settings_.step_tokens);
-    plan_parts(running_, step_kind_, stepper_.instances(step_kind_), budget, parts_);
+    const Turns next = plan_parts(running_in_turn(), step_kind_, stepper_.instances(step_kind_),
+                                  budget, turns_, parts_);
     if (parts_.empty()) return false;
-    if (grow_parts()) return true;
+    if (grow_parts()) {
+      turns_ = next;
+      return true;
+    }
     const bool was_flying = !flying_parts_.empty();
     land();  // only what no step has under way can give way
     if (!was_flying) give_way();

@@ -21,6 +21,11 @@ TokenEvent event_of(const Sequence& sequence, const LogitAnswer& answer) {
   return event;
 }
 
+/// Tokens of a part behind the last one whose logits are asked for.
+std::int64_t tokens_behind_answers(const Part& part) {
+  return part.draws ? 0 : part.tokens - part.first_scored - part.scored;
+}
+
 }  // namespace
 
 void Engine::commit(std::span<const Part> parts, std::span<const LogitAnswer> answers) {
@@ -37,20 +42,24 @@ void Engine::commit_part(const Part& part, std::span<const LogitAnswer> answers)
   sequence.unseen -= part.draws ? 1 : 0;
   sequence.consumed += part.tokens;
   queue_.charge(sequence.of->request.fairness_key, static_cast<double>(part.tokens));
+  const auto is_sound = [&](const LogitAnswer& answer) {
+    return answer.sampled >= 0 && answer.sampled < contract_.vocabulary &&
+           !std::isnan(answer.sampled_log_probability);
+  };
+  const bool all_are_sound = std::ranges::all_of(answers, is_sound);
   if (sequence.has_ended) {  // it went on before its end was known
     counts_.discarded_tokens += part.draws ? 1 : 0;
-    return;
+    return release_late(sequence, all_are_sound && !answers.empty());
   }
-  const bool is_finite = std::ranges::all_of(answers, [](const auto& answer) {
-    return answer.sampled >= 0 && !std::isnan(answer.sampled_log_probability);
-  });
-  if (!is_finite) return give_up(sequence);
+  if (!all_are_sound) return give_up(sequence);
   // Logits depend on all keys and values before them: only if they are finite, those are.
-  if (!answers.empty()) sequence.confirmed = sequence.consumed;
+  if (!answers.empty()) sequence.confirmed = sequence.consumed - tokens_behind_answers(part);
   if (settings_.shares_prefixes && !sequence.embeds()) {
     cache_.publish(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
                    sequence.held);
   }
+  // What is published of a prompt may be what another waits for.
+  may_admit_ |= sequence.consumed - part.tokens < sequence.prompt_tokens();
   if (sequence.consumed >= sequence.prompt_tokens()) sequence.of->prompt_is_ready = true;
   report_prompt(sequence, answers.first(static_cast<std::size_t>(part.scored)));
   if (part.draws && sequence.embeds())
@@ -86,12 +95,47 @@ void Engine::take_draw(Sequence& sequence, const LogitAnswer& answer) {
     finish(sequence, FinishReason::length);
 }
 
-/// Ends a sequence whose logits are not finite. A kernel may multiply slots of a page that its row
-/// does not hold by 0, so its own pages get the content of the null page before others take them.
+/// Publishes what a sequence has that is known to be finite. The beginning of a page is left out if
+/// a step has written behind it, since the page is copied as a whole.
+void Engine::publish_known(Sequence& sequence) {
+  if (!settings_.shares_prefixes || sequence.embeds()) return;
+  const std::uint64_t salt = sequence.of->request.cache_salt;
+  if (sequence.launched == sequence.confirmed) {
+    cache_.publish_all(salt, sequence.tokens, sequence.confirmed, sequence.held);
+  } else {
+    cache_.publish(salt, sequence.tokens, sequence.confirmed, sequence.held);
+  }
+}
+
+/// Gives a sequence's pages back. A kernel may multiply slots of a page that its row does not hold
+/// by 0, so pages with tokens that are not known to be finite get the content of the null page
+/// before others take them, behind the step that is under way.
+void Engine::release_pages(Sequence& sequence) {
+  const HeldPages& held = sequence.held;
+  const std::int64_t first_unknown = sequence.confirmed / contract_.cache.page_tokens;
+  const std::int64_t written =
+      sequence.launched == sequence.confirmed
+          ? 0
+          : std::min(cache_.pages_for(sequence.launched), std::ssize(held.pages));
+  for (auto page = std::max(held.published, first_unknown); page < written; ++page)
+    copies_.add(0, held.pages[static_cast<std::size_t>(page)]);
+  cache_.release(sequence.held);
+  may_admit_ = true;
+}
+
+/// Lets go of the pages that an ended sequence kept for the step that was under way. What that step
+/// wrote is read by nobody, but must be finite where the beginning of its page is published.
+void Engine::release_late(Sequence& sequence, bool is_finite) {
+  if (sequence.held.pages.empty()) return;
+  if (is_finite) sequence.launched = sequence.confirmed;
+  publish_known(sequence);
+  release_pages(sequence);
+}
+
+/// Ends a sequence whose logits are not finite: none of its own pages is trusted.
 void Engine::give_up(Sequence& sequence) {
   ++counts_.numeric_failures;
-  for (auto page = sequence.held.published; page < std::ssize(sequence.held.pages); ++page)
-    copies_.emplace_back(0, sequence.held.pages[static_cast<std::size_t>(page)]);
+  sequence.confirmed = 0;
   finish(sequence, FinishReason::numeric_failure);
 }
 
@@ -100,11 +144,9 @@ void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_i
   sequence.has_ended = true;
   sequence.of->prompt_is_ready |= sequence.index == 0;
   const bool is_good = reason == FinishReason::stop || reason == FinishReason::length;
-  if (is_good && settings_.shares_prefixes && !sequence.embeds()) {
-    cache_.publish_all(sequence.of->request.cache_salt, sequence.tokens, sequence.confirmed,
-                       sequence.held);
-  }
-  cache_.release(sequence.held);
+  const bool is_late = is_good && sequence.steps_in_flight > 0;  // release_late does it then
+  if (is_good && !is_late) publish_known(sequence);
+  if (!is_late) release_pages(sequence);
   sequence.of->sink->take(FinishEvent{.sequence = sequence.index,
                                       .reason = reason,
                                       .stop_id = stop_id,

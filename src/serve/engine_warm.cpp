@@ -37,7 +37,7 @@ void Engine::warm_instance(StepKind kind, std::size_t instance) {
     if (load == WarmLoad::none) continue;
     if (load == WarmLoad::full) budget_of(kind).learn(instance, time);
     for (std::int64_t page = 1; page <= warm.last_page(); ++page)
-      copies_.emplace_back(0, static_cast<std::int32_t>(page));
+      copies_.add(0, static_cast<std::int32_t>(page));
     copy_pages();
   }
 }

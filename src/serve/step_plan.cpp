@@ -51,7 +51,7 @@ bool draws_no_more(const Sequence& sequence) {
 }
 
 std::int64_t edits_of(const Sequence& sequence) {
-  return sequence.edits ? sequence.edits->most_ids() : 0;
+  return sequence.edits ? sequence.edits->ids() : 0;
 }
 
 Part part_of(Sequence& sequence, std::int64_t tokens) {
@@ -89,27 +89,70 @@ bool decodes(const Sequence& sequence) {
   return sequence.pending() == 1 && !scores_prompt(sequence);
 }
 
-}  // namespace
+bool wants_part(const Sequence& sequence, StepKind kind) {
+  return !sequence.has_ended && sequence.pending() > 0 && !draws_no_more(sequence) &&
+         sequence.embeds() == (kind == StepKind::embed);
+}
 
-void plan_parts(std::span<const std::unique_ptr<Sequence>> running, StepKind kind,
-                const InstanceSet& instances, std::int64_t budget, std::vector<Part>& parts) {
-  parts.clear();
-  Used used;
-  const auto add = [&](Sequence& sequence, std::int64_t room) {
-    if (sequence.has_ended || sequence.pending() == 0 || draws_no_more(sequence)) return;
-    if (sequence.embeds() != (kind == StepKind::embed)) return;
+/// A step that is being shared out.
+struct Shares {
+  const InstanceSet& instances;
+  std::int64_t budget;
+  std::vector<Part>& parts;
+  Used used = {};
+
+  /// Gives a sequence what it needs, as far as there is room. False: there is none.
+  bool add(Sequence& sequence) {
+    const std::int64_t room = decodes(sequence) ? 1 : budget - used.tokens;
     const Part part = fitting_part(sequence, instances, used, room);
-    if (part.tokens == 0) return;
+    if (part.tokens == 0) return false;
     parts.push_back(part);
     used.tokens += part.tokens;
     used.queries += part.scored + (part.draws ? 1 : 0);
     used.edits += part.draws ? edits_of(sequence) : 0;
     ++used.rows;
+    return true;
+  }
+};
+
+/// A token each, beginning with the one whose turn it is. Returns who begins next.
+std::uint64_t add_decoding(std::span<Sequence* const> in_turn, StepKind kind, std::uint64_t first,
+                           Shares& shares) {
+  const auto begin = std::ranges::find(in_turn, first, &Sequence::arrival);
+  const auto at = begin == in_turn.end() ? 0 : begin - in_turn.begin();
+  std::uint64_t next = 0;
+  const auto add = [&](Sequence* sequence) {
+    const bool decodes_now = wants_part(*sequence, kind) && decodes(*sequence);
+    if (decodes_now && !shares.add(*sequence) && next == 0) next = sequence->arrival;
   };
-  for (const auto& sequence : running)
-    if (decodes(*sequence)) add(*sequence, 1);
-  for (const auto& sequence : running)
-    if (!decodes(*sequence)) add(*sequence, budget - used.tokens);
+  std::ranges::for_each(in_turn.subspan(static_cast<std::size_t>(at)), add);
+  std::ranges::for_each(in_turn.first(static_cast<std::size_t>(at)), add);
+  return next;
+}
+
+}  // namespace
+
+Turns plan_parts(std::span<Sequence* const> in_turn, StepKind kind, const InstanceSet& instances,
+                 std::int64_t budget, Turns turns, std::vector<Part>& parts) {
+  parts.clear();
+  Shares shares{.instances = instances, .budget = budget, .parts = parts};
+  Turns next = turns;
+  next.first_decoding = add_decoding(in_turn, kind, turns.first_decoding, shares);
+  const auto waits = [&](const Sequence* sequence, bool scored) {
+    return wants_part(*sequence, kind) && !decodes(*sequence) && scores_prompt(*sequence) == scored;
+  };
+  bool both_wait = true;
+  for (const bool scored : {turns.scores_first, !turns.scores_first}) {
+    bool some_wait = false;
+    for (Sequence* sequence : in_turn) {
+      if (!waits(sequence, scored)) continue;
+      some_wait = true;
+      shares.add(*sequence);
+    }
+    both_wait &= some_wait;
+  }
+  if (both_wait) next.scores_first = !turns.scores_first;
+  return next;
 }
 
 }  // namespace parhelion::serve

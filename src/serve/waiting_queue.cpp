@@ -16,12 +16,9 @@ void WaitingQueue::add(std::unique_ptr<Sequence> sequence) {
   const std::uint64_t key = sequence->of->request.fairness_key;
   const bool is_new_key = std::ranges::none_of(
       waiting_, [&](const auto& other) { return other->of->request.fairness_key == key; });
-  if (is_new_key && !waiting_.empty()) {  // an idle key saves no turns for later
-    double least = served(waiting_.front()->of->request.fairness_key);
-    for (const auto& other : waiting_)
-      least = std::min(least, served(other->of->request.fairness_key));
-    served(key) = std::max(served(key), least);
-  }
+  virtual_time_ = std::max(virtual_time_, served(last_key_));
+  if (is_new_key)  // an idle key saves no turns, and one that ran alone owes none
+    served(key) = std::max(served(key), virtual_time_);
   if (sequence->arrival == 0) sequence->arrival = ++arrivals_;
   waiting_.push_back(std::move(sequence));
 }
@@ -51,6 +48,12 @@ std::unique_ptr<Sequence> WaitingQueue::take(const Sequence* sequence) {
   if (at == waiting_.end()) return nullptr;
   std::unique_ptr<Sequence> taken = std::move(*at);
   waiting_.erase(at);
+  return taken;
+}
+
+std::unique_ptr<Sequence> WaitingQueue::admit(const Sequence* sequence) {
+  std::unique_ptr<Sequence> taken = take(sequence);
+  if (taken) last_key_ = taken->of->request.fairness_key;
   return taken;
 }
 

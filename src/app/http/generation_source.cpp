@@ -28,7 +28,11 @@ ApiError failure_of(ChoiceEnd end, std::string_view incident) {
             {}};
   }
   if (end == ChoiceEnd::no_allowed_token)
-    return {500, "no_allowed_token", "the constraints leave no token to draw", {}};
+    return {400,
+            "no_allowed_token",
+            "the request's constraints leave no token to draw: its grammar or allowed ids, without "
+            "its bad ones",
+            {}};
   if (end == ChoiceEnd::cancelled) return {503, "cancelled", "the server ended the request", {}};
   return {503, "engine_failed", "the engine has ended", {}};
 }

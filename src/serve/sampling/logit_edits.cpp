@@ -33,6 +33,12 @@ void check_penalties(const Request& request) {
   check_legal("frequency_penalty", request.frequency_penalty, -2, 2);
 }
 
+/// The most tokens that a sequence can draw before its context ends.
+std::int64_t most_drawn(const contract::Contract& contract, const Request& request) {
+  const std::int64_t room = contract.cache.context_tokens + 1 - std::ssize(request.prompt);
+  return std::min(request.max_tokens, std::max<std::int64_t>(room, 0));
+}
+
 std::size_t mask_words(std::int64_t vocabulary) {
   return static_cast<std::size_t>((vocabulary + 31) / 32);
 }
@@ -60,10 +66,10 @@ LogitEdits::LogitEdits(const contract::Contract& contract, const Request& reques
   presence_ = static_cast<float>(penalties.presence);
   frequency_ = static_cast<float>(penalties.frequency);
   const bool has_penalties = repetition_ != 1.0f || presence_ != 0.0f || frequency_ != 0.0f;
-  const std::size_t history =
-      has_penalties ? request.prompt.size() + static_cast<std::size_t>(request.max_tokens) : 0;
-  const std::size_t most = std::min(static_cast<std::size_t>(contract.vocabulary),
-                                    history + request.logit_bias.size() + request.bad_ids.size());
+  const std::int64_t prompt = std::ssize(request.prompt);
+  const std::int64_t drawn = most_drawn(contract, request);
+  const auto most = static_cast<std::size_t>(std::min(
+      contract.vocabulary, (has_penalties ? prompt + drawn : 0) + std::ssize(request.logit_bias)));
   ids_.reserve(most);
   for (auto* values : {&bias_, &scale_, &subtract_, &counts_}) values->reserve(most);
   places_.assign(std::bit_ceil(2 * most + 1), -1);
@@ -73,22 +79,32 @@ LogitEdits::LogitEdits(const contract::Contract& contract, const Request& reques
            "logit_bias: id {} has {}, expected -100 to 100", id, bias);
     add_bias(id, bias);
   }
-  for (const std::int32_t id : request.bad_ids) {
-    check_edit_id("bad_ids", id, contract.vocabulary);
-    add_bias(id, -std::numeric_limits<float>::infinity());
-  }
   if (has_penalties) std::ranges::for_each(request.prompt, [&](auto id) { note_prompt(id); });
+  most_ids_ = std::min(contract.vocabulary, ids() + (has_penalties ? drawn : 0));
   if (!request.ignore_stop_ids) {
     early_stop_ids_.insert(early_stop_ids_.end(), contract.stop_ids.begin(),
                            contract.stop_ids.end());
   }
-  if (!request.allowed_ids.empty()) allowed_.resize(mask_words(contract.vocabulary));
+  allow(contract, request);
+  if (request.token_mask || min_tokens_ > 0 || !allowed_.empty())
+    next_mask_.resize(mask_words(contract.vocabulary));
+}
+
+/// Bad ids are none that may be drawn, rather than ones of a bias, so that `view` sees when no id
+/// is left.
+void LogitEdits::allow(const contract::Contract& contract, const Request& request) {
+  if (request.allowed_ids.empty() && request.bad_ids.empty()) return;
+  allowed_.resize(mask_words(contract.vocabulary));
+  for (std::int32_t id = 0; request.allowed_ids.empty() && id < contract.vocabulary; ++id)
+    set_bit(allowed_, id, true);
   for (const std::int32_t id : request.allowed_ids) {
     check_edit_id("allowed_ids", id, contract.vocabulary);
     set_bit(allowed_, id, true);
   }
-  if (request.token_mask || min_tokens_ > 0 || !allowed_.empty())
-    next_mask_.resize(mask_words(contract.vocabulary));
+  for (const std::int32_t id : request.bad_ids) {
+    check_edit_id("bad_ids", id, contract.vocabulary);
+    set_bit(allowed_, id, false);
+  }
 }
 
 /// The place of an id among the edits, which it gets if it has none.

@@ -28,24 +28,27 @@ class LogitEdits {
   void note_drawn(std::int32_t id);
 
   /// The edits for the next draw of a sequence that has drawn so many tokens. Valid until the next
-  /// call of either. Null if nothing may be drawn.
+  /// call of either. Null if the mask, the allowed ids and the bad ones leave nothing to draw.
   const LogitEditsView* view(TokenMask* mask, std::int64_t drawn);
 
-  /// The most ids that it can ever name.
-  std::int64_t most_ids() const { return static_cast<std::int64_t>(ids_.capacity()); }
+  /// The ids that it names now, and the most that it can ever name.
+  std::int64_t ids() const { return std::ssize(ids_); }
+  std::int64_t most_ids() const { return most_ids_; }
 
  private:
   std::size_t entry(std::int32_t id);
   void add_bias(std::int32_t id, float bias);
   void note_prompt(std::int32_t id);
+  void allow(const contract::Contract& contract, const Request& request);
 
   float repetition_, presence_, frequency_;
   std::int64_t min_tokens_;
+  std::int64_t most_ids_ = 0;
   std::vector<std::int32_t> early_stop_ids_;             // that are masked before min_tokens
   std::vector<std::int32_t> ids_;                        // beside bias_, scale_, subtract_
   std::vector<float> bias_, scale_, subtract_, counts_;  // counts_: how often it was drawn
   std::vector<std::int32_t> places_;      // open addressing: where an id is in ids_, or -1
-  std::vector<std::uint32_t> allowed_;    // bits; empty: all ids
+  std::vector<std::uint32_t> allowed_;    // bits, without those of bad ids; empty: all ids
   std::vector<std::uint32_t> next_mask_;  // bits for the next draw; empty: no mask is needed
   LogitEditsView view_;
 };

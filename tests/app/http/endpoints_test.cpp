@@ -353,11 +353,11 @@ TEST_F(EndpointsTest, TakesAllPromptsOrNone) {
   EXPECT_TRUE(eventually([&] { return engine_->counts().running == 0; }));
 }
 
-TEST_F(EndpointsTest, HidesErrorsOfItsOwn) {
+TEST_F(EndpointsTest, ConstraintsThatLeaveNoTokenAreTheRequestsFault) {
   model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return -1; };
   start();
   const Received reply = post("/v1/completions", R"({"prompt":"x"})");
-  EXPECT_EQ(reply.status, 500);
+  EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(reply.code(), "no_allowed_token");
 }
 
