@@ -1,6 +1,7 @@
 #include "serve/engine.h"
 
 #include "base/error.h"
+#include "serve/port_call.h"
 
 #include <algorithm>
 #include <chrono>
@@ -163,8 +164,11 @@ void Engine::ask_edits() {
   std::erase_if(parts_, [&](Part& part) {
     Sequence& sequence = *part.sequence;
     if (!part.draws || !sequence.edits) return false;
-    part.edits = sequence.edits->view(sequence.mask.get(), sequence.drawn_tokens());
-    if (part.edits == nullptr) finish(sequence, FinishReason::no_allowed_token);
+    const bool is_sound = port_succeeds(
+        [&] { part.edits = sequence.edits->view(sequence.mask.get(), sequence.drawn_tokens()); });
+    if (!is_sound) part.edits = nullptr;
+    if (part.edits == nullptr)
+      finish(sequence, is_sound ? FinishReason::no_allowed_token : FinishReason::rules_failed);
     return part.edits == nullptr;
   });
 }

@@ -1,5 +1,6 @@
 // What becomes of the answers of a step.
 #include "serve/engine.h"
+#include "serve/port_call.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +13,10 @@ bool is_stop_id(const contract::Contract& contract, const Request& request, std:
   return !request.ignore_stop_ids && std::ranges::count(contract.stop_ids, id) != 0;
 }
 
-TokenEvent event_of(const Sequence& sequence, const LogitAnswer& answer) {
-  TokenEvent event{.sequence = sequence.index,
-                   .token = {answer.sampled, answer.sampled_log_probability},
-                   .top_count = sequence.of->request.top_tokens};
+/// A token with the likeliest ones in its place.
+TokenEvent event_of(const Sequence& sequence, const ScoredToken& token, const LogitAnswer& answer) {
+  TokenEvent event{
+      .sequence = sequence.index, .token = token, .top_count = sequence.of->request.top_tokens};
   for (std::size_t i = 0; i < static_cast<std::size_t>(event.top_count); ++i)
     event.top.at(i) = {answer.top_ids[i], answer.top_log_probabilities[i]};
   return event;
@@ -73,9 +74,9 @@ void Engine::commit_part(const Part& part, std::span<const LogitAnswer> answers)
 void Engine::report_prompt(Sequence& sequence, std::span<const LogitAnswer> answers) {
   for (const LogitAnswer& answer : answers) {
     const std::int32_t id = sequence.tokens[static_cast<std::size_t>(++sequence.reported)];
-    sequence.of->sink->take(TokenEvent{.sequence = sequence.index,
-                                       .token = {id, answer.target_log_probability},
-                                       .in_prompt = true});
+    TokenEvent event = event_of(sequence, {id, answer.target_log_probability}, answer);
+    event.in_prompt = true;
+    sequence.of->sink->take(event);
   }
 }
 
@@ -86,10 +87,15 @@ void Engine::take_draw(Sequence& sequence, const LogitAnswer& answer) {
     return finish(sequence, FinishReason::stop, answer.sampled);
   sequence.tokens.push_back(answer.sampled);
   if (sequence.edits) sequence.edits->note_drawn(answer.sampled);
-  if (sequence.mask) sequence.mask->accept(answer.sampled);
-  sequence.of->sink->take(event_of(sequence, answer));
-  if (sequence.filter && sequence.filter->accept(answer.sampled))
-    return finish(sequence, FinishReason::stop);
+  bool is_stopped = false;
+  const bool follows = port_succeeds([&] {
+    if (sequence.mask) sequence.mask->accept(answer.sampled);
+    is_stopped = sequence.filter && sequence.filter->accept(answer.sampled);
+  });
+  if (!follows) return finish(sequence, FinishReason::rules_failed);
+  sequence.of->sink->take(
+      event_of(sequence, {answer.sampled, answer.sampled_log_probability}, answer));
+  if (is_stopped) return finish(sequence, FinishReason::stop);
   const bool is_full = sequence.consumed >= contract_.cache.context_tokens;
   if (is_full || sequence.drawn_tokens() >= request.max_tokens)
     finish(sequence, FinishReason::length);

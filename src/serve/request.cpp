@@ -16,6 +16,8 @@ std::string_view name(FinishReason reason) {
       return "numeric_failure";
     case FinishReason::no_allowed_token:
       return "no_allowed_token";
+    case FinishReason::rules_failed:
+      return "rules_failed";
     case FinishReason::failed:
       return "failed";
   }

@@ -15,7 +15,8 @@
 
 namespace parhelion::serve {
 
-/// Which ids may come next in one sequence. The server asks before each draw.
+/// Which ids may come next in one sequence. The server asks before each draw. What it throws ends
+/// that sequence with `rules_failed`.
 ///
 /// Threads: the engine's.
 class TokenMask {
@@ -28,7 +29,7 @@ class TokenMask {
   virtual void accept(std::int32_t id) = 0;
 };
 
-/// Ends a sequence by what its text says.
+/// Ends a sequence by what its text says. What it throws ends it with `rules_failed`.
 ///
 /// Threads: the engine's.
 class StopFilter {
@@ -78,6 +79,7 @@ enum class FinishReason : std::uint8_t {
   cancelled,         ///< by the caller
   numeric_failure,   ///< the model's logits have no finite maximum
   no_allowed_token,  ///< the mask leaves nothing to draw
+  rules_failed,      ///< the mask or the filter of the request threw
   failed,            ///< the engine ended
 };
 std::string_view name(FinishReason reason);

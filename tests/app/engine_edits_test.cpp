@@ -60,12 +60,14 @@ TEST_F(EngineEdits, PenaltiesMakeIdsTakeTurns) {
   EXPECT_GE(spread(alone({request}).front().ids), 11);
 }
 
+struct Events final : serve::Sink {
+  void take(const serve::TokenEvent& event) override { events.push_back(event); }
+  void take(const serve::FinishEvent&) override {}
+  std::vector<serve::TokenEvent> events;
+};
+
 TEST_F(EngineEdits, TopTokensBeginWithTheLikeliest) {
-  struct Tops final : serve::Sink {
-    void take(const serve::TokenEvent& event) override { events.push_back(event); }
-    void take(const serve::FinishEvent&) override {}
-    std::vector<serve::TokenEvent> events;
-  } sink;
+  Events sink;
   serve::Engine& engine = make({});
   engine.add(engine.sequences_of(
       {.prompt = {50, 51, 52}, .max_tokens = 4, .temperature = 0.0, .top_tokens = 3}, {1}, sink));
@@ -97,6 +99,57 @@ TEST_F(EngineEdits, AMaskThatLeavesNothingEndsTheSequence) {
   const Heard heard = alone({request}).front();
   EXPECT_THAT(heard.ids, ElementsAre(100, 100));
   EXPECT_EQ(heard.finish->reason, FinishReason::no_allowed_token);
+}
+
+TEST_F(EngineEdits, AMaskOrFilterThatFailsEndsItsSequenceAlone) {
+  struct Failing final : serve::TokenMask {
+    explicit Failing(bool of_fill) : at_fill(of_fill) {}
+    void fill(std::span<std::uint32_t> bits) override {
+      ensure(!at_fill || accepted < 2, ErrorKind::exhausted, "too many ways");
+      std::ranges::fill(bits, ~0u);
+    }
+    void accept(std::int32_t) override {
+      ensure(at_fill || accepted < 2, ErrorKind::exhausted, "too many ways");
+      ++accepted;
+    }
+    bool at_fill;
+    int accepted = 0;
+  };
+  struct FailingFilter final : serve::StopFilter {
+    bool accept(std::int32_t) override { fail(ErrorKind::exhausted, "too long"); }
+  };
+  const serve::Request plain{.prompt = {50, 51}, .max_tokens = 9, .temperature = 0.0};
+  const Heard undisturbed = alone({plain}).front();
+  for (const bool at_fill : {true, false}) {
+    serve::Request failing = plain;
+    failing.token_mask = [at_fill](std::int64_t) { return std::make_unique<Failing>(at_fill); };
+    const auto heard = together(make({}), {failing, plain});
+    EXPECT_EQ(heard[0].finish->reason, FinishReason::rules_failed);
+    EXPECT_EQ(heard[0].ids.size(), 2u);
+    EXPECT_EQ(heard[1].ids, undisturbed.ids);
+  }
+  serve::Request filtered = plain;
+  filtered.stop_filter = [](std::int64_t) { return std::make_unique<FailingFilter>(); };
+  const auto heard = together(make({}), {filtered, plain});
+  EXPECT_EQ(heard[0].finish->reason, FinishReason::rules_failed);
+  EXPECT_EQ(heard[1].ids, undisturbed.ids);
+}
+
+TEST_F(EngineEdits, ThePromptsTokensHaveTheirLikeliestToo) {
+  serve::Request request{.prompt = {50, 51, 52, 53}, .max_tokens = 0, .temperature = 0.0};
+  request.prompt_log_probabilities = true;
+  request.top_tokens = 2;
+  Events sink;
+  serve::Engine& engine = make({});
+  engine.add(engine.sequences_of(request, {1}, sink));
+  while (engine.step()) {
+  }
+  ASSERT_EQ(sink.events.size(), 3u);
+  for (const serve::TokenEvent& event : sink.events) {
+    ASSERT_EQ(event.top_count, 2);
+    EXPECT_GE(event.top[0].log_probability, event.token.log_probability);
+    EXPECT_GE(event.top[0].log_probability, event.top[1].log_probability);
+  }
 }
 
 TEST_F(EngineEdits, BadEditsAreNamed) {

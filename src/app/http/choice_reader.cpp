@@ -18,6 +18,8 @@ ChoiceEnd end_of(serve::FinishReason reason) {
       return ChoiceEnd::numeric_failure;
     case serve::FinishReason::no_allowed_token:
       return ChoiceEnd::no_allowed_token;
+    case serve::FinishReason::rules_failed:
+      return ChoiceEnd::rules_failed;
     case serve::FinishReason::failed:
       return ChoiceEnd::failed;
   }

@@ -33,6 +33,7 @@ enum class ChoiceEnd : std::uint8_t {
   cancelled,
   numeric_failure,
   no_allowed_token,
+  rules_failed,
   failed
 };
 

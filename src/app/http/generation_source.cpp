@@ -33,6 +33,11 @@ ApiError failure_of(ChoiceEnd end, std::string_view incident) {
             "the request's constraints leave no token to draw: its grammar or allowed ids, without "
             "its bad ones",
             {}};
+  if (end == ChoiceEnd::rules_failed)
+    return {400,
+            "schema_too_complex",
+            "the grammar of the answer can be read in more ways than are followed at a time",
+            {}};
   if (end == ChoiceEnd::cancelled) return {503, "cancelled", "the server ended the request", {}};
   return {503, "engine_failed", "the engine has ended", {}};
 }
@@ -50,6 +55,7 @@ std::string_view end_name(ChoiceEnd end) {
       return "cancelled";
     case ChoiceEnd::numeric_failure:
     case ChoiceEnd::no_allowed_token:
+    case ChoiceEnd::rules_failed:
     case ChoiceEnd::failed:
       break;
   }
