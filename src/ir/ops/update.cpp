@@ -19,6 +19,11 @@ void check_updated(std::string_view family, Types inputs) {
   check_type(fmt::format("{} C2", family), "g", inputs[1], TensorType(Kind::f32, inputs[0].shape));
 }
 
+void check_master(std::string_view label, Types inputs, std::size_t master) {
+  check_type(label, "p", inputs[0], TensorType(Kind::bf16, inputs[0].shape));
+  check_type(label, "w", inputs[master], TensorType(Kind::f32, inputs[0].shape));
+}
+
 void check_decay_rate(std::string_view operand, double rate) {
   ensure(rate >= 0 && rate < 1, ErrorKind::invalid, "adam_update C6: {} is {}, expected [0, 1)",
          operand, rate);
@@ -26,19 +31,35 @@ void check_decay_rate(std::string_view operand, double rate) {
 
 /// Every dim of the updated tensors is parallel; scalars and vectors of numbers take no part. Noise
 /// is drawn by an element's number in the whole tensor, so then no dim may be cut.
-std::vector<Factor> update_factors(Types inputs, std::size_t tensor_count, std::size_t output_count,
-                                   Rounding rounding) {
+std::vector<Factor> update_factors(Types inputs, std::size_t tensor_count, Rounding rounding) {
   std::vector<Factor> result;
   for (std::size_t dim = 0; dim < inputs[0].rank(); ++dim) {
     Factor factor{
         .input_dim = std::vector<std::int8_t>(inputs.size(), -1),
-        .output_dim = std::vector<std::int8_t>(output_count, static_cast<std::int8_t>(dim)),
+        .output_dim = std::vector<std::int8_t>(tensor_count - 1, static_cast<std::int8_t>(dim)),
         .how = rounding == Rounding::nearest ? Fold::parallel : Fold::whole};
     for (std::size_t i = 0; i < tensor_count; ++i)
       factor.input_dim[i] = static_cast<std::int8_t>(dim);
     result.push_back(std::move(factor));
   }
   return result;
+}
+
+/// All tensors but the gradient, the second of them, are updated: output i is a new version of
+/// input i + 1, and p of itself.
+std::vector<Tie> update_ties(std::size_t tensor_count) {
+  std::vector<Tie> ties = {{.input = 0, .output = 0}};
+  for (std::size_t i = 2; i < tensor_count; ++i) {
+    ties.push_back(
+        {.input = static_cast<std::int8_t>(i), .output = static_cast<std::int8_t>(i - 1)});
+  }
+  return ties;
+}
+
+std::vector<TensorType> updated_types(Types inputs, std::size_t tensor_count) {
+  std::vector<TensorType> outputs = {inputs[0]};
+  for (std::size_t i = 2; i < tensor_count; ++i) outputs.push_back(inputs[i]);
+  return outputs;
 }
 
 }  // namespace
@@ -53,30 +74,37 @@ std::string_view name(Rounding rounding) {
   return "unknown";
 }
 
-Traits traits(const AdamUpdate&) {
+std::size_t tensor_count(const AdamUpdate& op) {
+  return 4 + std::size_t{op.amsgrad} + std::size_t{op.master};
+}
+
+Traits traits(const AdamUpdate& op) {
   return {.family = 28,
           .name = "adam_update",
-          .ties = {{.input = 0, .output = 0}, {.input = 2, .output = 1}, {.input = 3, .output = 2}},
+          .ties = update_ties(tensor_count(op)),
           .effect = Effect::state};
 }
 
 std::vector<Factor> factors(const AdamUpdate& op, Types inputs) {
-  return update_factors(inputs, 4, 3, op.rounding);
+  return update_factors(inputs, tensor_count(op), op.rounding);
 }
 
 std::vector<TensorType> infer(const AdamUpdate& op, Types inputs) {
-  check_arity("adam_update", inputs, 8);
+  const std::size_t tensors = tensor_count(op);
+  check_arity("adam_update", inputs, tensors + 4);
   check_updated("adam_update", inputs);
   check_state("adam_update C3", "m", inputs[2], inputs[0].shape);
   check_type("adam_update C4", "v", inputs[3], inputs[2]);
-  check_type("adam_update C5", "scale", inputs[4], number_type());
-  check_type("adam_update C5", "lr", inputs[5], number_type());
-  check_type("adam_update C5", "correction", inputs[6], TensorType(Kind::f32, {2}));
-  check_type("adam_update C5", "seed", inputs[7], TensorType(Kind::u64, {}));
+  if (op.amsgrad) check_type("adam_update C4", "v_max", inputs[4], inputs[2]);
+  check_type("adam_update C5", "scale", inputs[tensors], number_type());
+  check_type("adam_update C5", "lr", inputs[tensors + 1], number_type());
+  check_type("adam_update C5", "correction", inputs[tensors + 2], TensorType(Kind::f32, {2}));
+  check_type("adam_update C5", "seed", inputs[tensors + 3], TensorType(Kind::u64, {}));
   check_decay_rate("beta1", op.beta1);
   check_decay_rate("beta2", op.beta2);
   ensure(op.eps > 0, ErrorKind::invalid, "adam_update C6: eps is {}, expected more than 0", op.eps);
-  return {inputs[0], inputs[2], inputs[3]};
+  if (op.master) check_master("adam_update C7", inputs, tensors - 1);
+  return updated_types(inputs, tensors);
 }
 
 void gradient(const AdamUpdate&, GradientContext&) {
@@ -87,36 +115,34 @@ Cost cost(const AdamUpdate&, Types inputs, Types outputs) {
   return streaming_cost(inputs, outputs, 16);
 }
 
+std::size_t tensor_count(const SgdUpdate& op) {
+  return 2 + std::size_t{op.momentum != 0} + std::size_t{op.master};
+}
+
 Traits traits(const SgdUpdate& op) {
-  Traits result{.family = 29,
-                .name = "sgd_update",
-                .ties = {{.input = 0, .output = 0}},
-                .effect = Effect::state};
-  if (op.momentum != 0) result.ties.push_back({.input = 2, .output = 1});
-  return result;
+  return {.family = 29,
+          .name = "sgd_update",
+          .ties = update_ties(tensor_count(op)),
+          .effect = Effect::state};
 }
 
 std::vector<Factor> factors(const SgdUpdate& op, Types inputs) {
-  return op.momentum == 0 ? update_factors(inputs, 2, 1, op.rounding)
-                          : update_factors(inputs, 3, 2, op.rounding);
+  return update_factors(inputs, tensor_count(op), op.rounding);
 }
 
 std::vector<TensorType> infer(const SgdUpdate& op, Types inputs) {
-  const std::size_t tensors = op.momentum == 0 ? 2 : 3;
+  const std::size_t tensors = tensor_count(op);
   check_arity("sgd_update", inputs, tensors + 4);
   check_updated("sgd_update", inputs);
-  std::vector<TensorType> outputs = {inputs[0]};
-  if (tensors == 3) {
-    check_state("sgd_update C3", "b", inputs[2], inputs[0].shape);
-    outputs.push_back(inputs[2]);
-  }
+  if (op.momentum != 0) check_state("sgd_update C3", "b", inputs[2], inputs[0].shape);
   check_type("sgd_update C4", "scale", inputs[tensors], number_type());
   check_type("sgd_update C4", "lr", inputs[tensors + 1], number_type());
   check_type("sgd_update C4", "gain", inputs[tensors + 2], number_type());
   check_type("sgd_update C4", "seed", inputs[tensors + 3], TensorType(Kind::u64, {}));
   ensure(op.momentum >= 0, ErrorKind::invalid, "sgd_update C5: momentum is {}, expected at least 0",
          op.momentum);
-  return outputs;
+  if (op.master) check_master("sgd_update C6", inputs, tensors - 1);
+  return updated_types(inputs, tensors);
 }
 
 void gradient(const SgdUpdate&, GradientContext&) {

@@ -32,6 +32,18 @@ TEST(AdamUpdate, ChecksItsOperands) {
       {AdamUpdate{.eps = 0},
        {"f32[2]", "f32[2]", "f32[2]", "f32[2]", "f32[]", "f32[]", "f32[2]", "u64[]"},
        "adam_update C6: eps is 0, expected more than 0"},
+      {AdamUpdate{.amsgrad = true},
+       {"f32[2]", "f32[2]", "f32[2]", "f32[2]", "bf16[2]", "f32[]", "f32[]", "f32[2]", "u64[]"},
+       "adam_update C4: type(v_max) is bf16[2], expected f32[2]"},
+      {AdamUpdate{.amsgrad = true, .master = true},
+       {"f32[2]"},
+       "adam_update C0: has 1 inputs, expected 10"},
+      {AdamUpdate{.master = true},
+       {"f32[2]", "f32[2]", "f32[2]", "f32[2]", "f32[2]", "f32[]", "f32[]", "f32[2]", "u64[]"},
+       "adam_update C7: type(p) is f32[2], expected bf16[2]"},
+      {AdamUpdate{.master = true},
+       {"bf16[2]", "f32[2]", "f32[2]", "f32[2]", "bf16[2]", "f32[]", "f32[]", "f32[2]", "u64[]"},
+       "adam_update C7: type(w) is bf16[2], expected f32[2]"},
   });
 }
 
@@ -55,6 +67,12 @@ TEST(SgdUpdate, ChecksItsOperands) {
       {SgdUpdate{.momentum = -1},
        {"f32[2]", "f32[2]", "f32[2]", "f32[]", "f32[]", "f32[]", "u64[]"},
        "sgd_update C5: momentum is -1, expected at least 0"},
+      {SgdUpdate{.momentum = 0.9, .master = true},
+       {"bf16[2]", "f32[2]", "f32[2]", "f32[3]", "f32[]", "f32[]", "f32[]", "u64[]"},
+       "sgd_update C6: type(w) is f32[3], expected f32[2]"},
+      {SgdUpdate{.master = true},
+       {"f32[2]", "f32[2]", "f32[2]", "f32[]", "f32[]", "f32[]", "u64[]"},
+       "sgd_update C6: type(p) is f32[2], expected bf16[2]"},
   });
 }
 

@@ -39,7 +39,7 @@ buffer w: f32[4, 4] | parameter, process
 buffer w.gradient: f32[4, 4] | state, step
 buffer number: f32[] | input, step
 buffer seed: u64[] | input, step
-1. %5 w@1: f32[4, 4] = sgd_update(momentum=0, weight_decay=0, lr_scale=1, nesterov=false, rounding=nearest, tag=0) %1 w, %2 w.gradient, %3 number, %3 number, %3 number, %4 seed | update, layer 0
+1. %5 w@1: f32[4, 4] = sgd_update(momentum=0, weight_decay=0, lr_scale=1, nesterov=false, master=false, rounding=nearest, tag=0) %1 w, %2 w.gradient, %3 number, %3 number, %3 number, %4 seed | update, layer 0
 2. %6 w.gradient@1: f32[4, 4] = clear() %2 w.gradient | update, layer 0
 )");
   const Program microbatch =

@@ -37,20 +37,49 @@ Case update_case(const ir::Op& op, std::vector<Wide> inputs, std::int64_t terms 
           .stochastic = draws(op)};
 }
 
-void add_adam(Cases& result, const UpdateDims& dims, ir::Kind kind, ir::Kind moments) {
+/// What an Adam update may keep beside the moments.
+struct AdamExtras {
+  bool amsgrad = false;
+  bool master = false;
+};
+
+void add_adam(Cases& result, const UpdateDims& dims, ir::Kind kind, ir::Kind moments,
+              AdamExtras extras = {}) {
   for (const bool decoupled : {true, false}) {
     for (const ir::Rounding rounding : {ir::Rounding::nearest, ir::Rounding::stochastic}) {
       const ir::AdamUpdate op{.weight_decay = 0.1,
                               .lr_scale = 0.5,
                               .decoupled = decoupled,
+                              .amsgrad = extras.amsgrad,
+                              .master = extras.master,
                               .rounding = rounding,
                               .tag = 3};
-      result.push_back(
-          update_case(op, {normals(kind, dims, 1), normals(kF32, dims, 2),
-                           normals(moments, dims, 3), squares(moments, dims, 4), number(0.25),
-                           number(0.01), listed(kF32, {1.25, 2.5}), seed_of(77)}));
+      std::vector<Wide> inputs = {normals(kind, dims, 1), normals(kF32, dims, 2),
+                                  normals(moments, dims, 3), squares(moments, dims, 4)};
+      if (op.amsgrad) inputs.push_back(squares(moments, dims, 5));
+      if (op.master) inputs.push_back(normals(kF32, dims, 6));
+      for (const Wide& each : {number(0.25), number(0.01), listed(kF32, {1.25, 2.5}), seed_of(77)})
+        inputs.push_back(each);
+      result.push_back(update_case(op, std::move(inputs)));
     }
   }
+}
+
+void add_extended_adam(Cases& result, const UpdateDims& dims, ir::Kind moments) {
+  add_adam(result, dims, kF32, moments, {.amsgrad = true});
+  add_adam(result, dims, kBf16, moments, {.amsgrad = true});
+  add_adam(result, dims, kBf16, moments, {.master = true});
+  add_adam(result, dims, kBf16, moments, {.amsgrad = true, .master = true});
+}
+
+void add_master_sgd(Cases& result, const UpdateDims& dims, double momentum) {
+  std::vector<Wide> inputs = {normals(kBf16, dims, 1), normals(kF32, dims, 2)};
+  if (momentum != 0) inputs.push_back(normals(kF32, dims, 3));
+  for (const Wide& each :
+       {normals(kF32, dims, 6), number(0.25), number(0.01), number(1), seed_of(77)})
+    inputs.push_back(each);
+  result.push_back(update_case(
+      ir::SgdUpdate{.momentum = momentum, .weight_decay = 0.1, .master = true}, std::move(inputs)));
 }
 
 void add_sgd(Cases& result, const UpdateDims& dims, ir::Kind kind) {
@@ -81,6 +110,8 @@ Cases update_cases() {
                                    {normals(kind, dims, 1), seed_of(77)}));
     }
     add_adam(result, dims, kBf16, kBf16);
+    for (const ir::Kind moments : {kF32, kBf16}) add_extended_adam(result, dims, moments);
+    for (const double momentum : {0.0, 0.9}) add_master_sgd(result, dims, momentum);
     const Wide x = normals(kF32, dims, 1);
     const double unit = unit_scale(std::max<std::int64_t>(x.size(), 1));
     result.push_back(update_case(ir::SquaredNorm{}, {normals(kF32, dims, 1, unit)}, x.size() + 1));

@@ -5,39 +5,54 @@
 #include <cmath>
 
 namespace parhelion::test {
+namespace {
+
+Wide with_type(Wide tensor, const ir::TensorType& type) {
+  tensor.type = type;
+  return tensor;
+}
+
+}  // namespace
 
 // Stochastic rounding is left out: a result may then be one bf16 step away.
 WideOutputs reference(const ir::AdamUpdate& op, const WideInputs& in) {
-  Wide p = in[0], m = in[2], v = in[3];
-  const double rate = in[5][0] * op.lr_scale;
+  const std::size_t numbers = ir::tensor_count(op);
+  Wide p = op.master ? in[numbers - 1] : in[0];
+  Wide m = in[2], v = in[3], v_max = op.amsgrad ? in[4] : in[3];
+  const Wide correction = in[numbers + 2];
+  const double rate = in[numbers + 1][0] * op.lr_scale;
   for (std::int64_t i = 0; i < p.size(); ++i) {
-    double d = in[1][i] * in[4][0];
-    if (op.decoupled) {
-      p[i] *= 1 - rate * op.weight_decay;
-    } else {
-      d += op.weight_decay * in[0][i];
-    }
+    double d = in[1][i] * in[numbers][0];
+    if (!op.decoupled) d += op.weight_decay * p[i];
+    if (op.decoupled) p[i] *= 1 - rate * op.weight_decay;
     m[i] = op.beta1 * m[i] + (1 - op.beta1) * d;
     v[i] = op.beta2 * v[i] + (1 - op.beta2) * d * d;
-    p[i] -= rate * m[i] * in[6][0] / (std::sqrt(v[i]) * in[6][1] + op.eps);
+    v_max[i] = op.amsgrad ? std::max(v_max[i], v[i]) : v[i];
+    p[i] -= rate * m[i] * correction[0] / (std::sqrt(v_max[i]) * correction[1] + op.eps);
   }
-  return {p, m, v};
+  WideOutputs outputs = {with_type(p, in[0].type), m, v};
+  if (op.amsgrad) outputs.push_back(v_max);
+  if (op.master) outputs.push_back(p);
+  return outputs;
 }
 
 WideOutputs reference(const ir::SgdUpdate& op, const WideInputs& in) {
   const bool has_momentum = op.momentum != 0;
-  const std::size_t numbers = has_momentum ? 3 : 2;
-  Wide p = in[0], b = in[numbers - 1];
+  const std::size_t numbers = ir::tensor_count(op);
+  Wide p = op.master ? in[numbers - 1] : in[0];
+  Wide b = in[has_momentum ? 2 : 1];
   for (std::int64_t i = 0; i < p.size(); ++i) {
-    double d = in[1][i] * in[numbers][0] + op.weight_decay * in[0][i];
+    double d = in[1][i] * in[numbers][0] + op.weight_decay * p[i];
     if (has_momentum) {
       b[i] = op.momentum * b[i] + in[numbers + 2][0] * d;
       d = op.nesterov ? d + op.momentum * b[i] : b[i];
     }
     p[i] -= in[numbers + 1][0] * op.lr_scale * d;
   }
-  if (has_momentum) return {p, b};
-  return {p};
+  WideOutputs outputs = {with_type(p, in[0].type)};
+  if (has_momentum) outputs.push_back(b);
+  if (op.master) outputs.push_back(p);
+  return outputs;
 }
 
 WideOutputs reference(const ir::Accumulate&, const WideInputs& in) {

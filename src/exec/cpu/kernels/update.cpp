@@ -75,6 +75,8 @@ void adam_block(const AdamUpdate& args, const AdamFactors& factors, std::int64_t
   const float* g = args.g + first;
   M* m = static_cast<M*>(args.m) + first;
   M* v = static_cast<M*>(args.v) + first;
+  M* v_max = args.v_max == nullptr ? nullptr : static_cast<M*>(args.v_max) + first;
+  BFloat16* copy = args.copy == nullptr ? nullptr : args.copy + first;
   const UpdateStore<T, Stochastic> store_p(*args.seed, args.op.tag, first);
   const UpdateStore<M, Stochastic> store_m(*args.seed, args.op.tag + 1, first);
   const UpdateStore<M, Stochastic> store_v(*args.seed, args.op.tag + 2, first);
@@ -86,11 +88,18 @@ void adam_block(const AdamUpdate& args, const AdamFactors& factors, std::int64_t
                                   hn::Mul(hn::Set(d, factors.take_1), slope));
     const Vec32 square = hn::MulAdd(hn::Set(d, factors.keep_2), load(d, v + i, extent),
                                     hn::Mul(hn::Set(d, factors.take_2), hn::Mul(slope, slope)));
+    Vec32 largest = square;
+    if (v_max != nullptr) {
+      const Vec32 before = load(d, v_max + i, extent);
+      largest = hn::IfThenElse(hn::Ge(before, square), before, square);
+      store_v(largest, v_max, i, extent);
+    }
     const Vec32 spread =
-        hn::MulAdd(hn::Sqrt(square), hn::Set(d, factors.root), hn::Set(d, factors.eps));
+        hn::MulAdd(hn::Sqrt(largest), hn::Set(d, factors.root), hn::Set(d, factors.eps));
     weight = hn::Mul(weight, hn::Set(d, factors.decay));
     weight = hn::NegMulAdd(hn::Set(d, factors.step), hn::Div(mean, spread), weight);
     store_p(weight, p, i, extent);
+    if (copy != nullptr) store(d, weight, copy + i, extent);
     store_m(mean, m, i, extent);
     store_v(square, v, i, extent);
   });
@@ -129,10 +138,11 @@ void sgd_block(const SgdUpdate& args, const SgdFactors& factors, std::int64_t fi
   T* p = static_cast<T*>(args.p) + first;
   const float* g = args.g + first;
   B* b = args.b == nullptr ? nullptr : static_cast<B*>(args.b) + first;
+  BFloat16* copy = args.copy == nullptr ? nullptr : args.copy + first;
   const UpdateStore<T, Stochastic> store_p(*args.seed, args.op.tag, first);
   const UpdateStore<B, Stochastic> store_b(*args.seed, args.op.tag + 1, first);
   for_vectors(std::min(kNoiseBlock, args.count - first), [&](std::int64_t i, auto extent) {
-    const Vec32 weight = load(d, p + i, extent);
+    Vec32 weight = load(d, p + i, extent);
     const Vec32 momentum = hn::Set(d, factors.momentum);
     Vec32 slope = hn::Mul(load(d, g + i, extent), hn::Set(d, factors.scale));
     slope = hn::MulAdd(hn::Set(d, factors.decay), weight, slope);
@@ -142,7 +152,9 @@ void sgd_block(const SgdUpdate& args, const SgdFactors& factors, std::int64_t fi
       store_b(velocity, b, i, extent);
       slope = factors.nesterov ? hn::MulAdd(momentum, velocity, slope) : velocity;
     }
-    store_p(hn::NegMulAdd(hn::Set(d, factors.step), slope, weight), p, i, extent);
+    weight = hn::NegMulAdd(hn::Set(d, factors.step), slope, weight);
+    store_p(weight, p, i, extent);
+    if (copy != nullptr) store(d, weight, copy + i, extent);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/bf16.h"
 #include "ir/element.h"
 #include "ir/ops/update.h"
 
@@ -7,7 +8,8 @@
 
 namespace parhelion::exec::cpu {
 
-/// Operands of ir::AdamUpdate. Tensors are updated in place.
+/// Operands of ir::AdamUpdate. Tensors are updated in place. With a master it is p, and the op's p
+/// is its copy.
 struct AdamUpdate {
   ir::AdamUpdate op;
   ir::Kind kind = ir::Kind::f32;         ///< of p
@@ -16,6 +18,8 @@ struct AdamUpdate {
   const float* g = nullptr;              ///< [count]
   void* m = nullptr;                     ///< [count]
   void* v = nullptr;                     ///< [count]
+  void* v_max = nullptr;                 ///< [count], of moment_kind; null without amsgrad
+  BFloat16* copy = nullptr;              ///< [count]; where p is a master, else null
   const float* scale = nullptr;
   const float* lr = nullptr;
   const float* correction = nullptr;  ///< [2]
@@ -24,7 +28,7 @@ struct AdamUpdate {
 };
 void adam_update(const AdamUpdate& args, int threads);
 
-/// Operands of ir::SgdUpdate. Tensors are updated in place.
+/// Operands of ir::SgdUpdate, as those of AdamUpdate.
 struct SgdUpdate {
   ir::SgdUpdate op;
   ir::Kind kind = ir::Kind::f32;           ///< of p
@@ -32,6 +36,7 @@ struct SgdUpdate {
   void* p = nullptr;                       ///< [count]
   const float* g = nullptr;                ///< [count]
   void* b = nullptr;                       ///< [count]; null without momentum
+  BFloat16* copy = nullptr;                ///< [count]; where p is a master, else null
   const float* scale = nullptr;
   const float* lr = nullptr;
   const float* gain = nullptr;

@@ -28,6 +28,7 @@ __device__ void adam_chunk(const AdamItem& item, std::int64_t first) {
   T* p = static_cast<T*>(item.p);
   M* m = static_cast<M*>(item.m);
   M* v = static_cast<M*>(item.v);
+  M* v_max = static_cast<M*>(item.v_max);
   const std::int64_t end = min(first + kUpdateChunk, item.count);
   for_update_groups(first, end, [&](std::int64_t i, std::int64_t left) {
     UpdateGroup weight, slope, mean, square;
@@ -35,12 +36,15 @@ __device__ void adam_chunk(const AdamItem& item, std::int64_t first) {
     load_group(item.g + i, left, slope);
     load_group(m + i, left, mean);
     load_group(v + i, left, square);
+    UpdateGroup largest = {};
+    if (v_max != nullptr) load_group(v_max + i, left, largest);
 #pragma unroll
     for (int j = 0; j < kUpdateGroup; ++j) {
       const float d = fmaf(factors.added_decay, weight[j], __fmul_rn(slope[j], factors.scale));
       mean[j] = fmaf(item.keep_1, mean[j], __fmul_rn(item.take_1, d));
       square[j] = fmaf(item.keep_2, square[j], __fmul_rn(item.take_2, __fmul_rn(d, d)));
-      const float spread = fmaf(__fsqrt_rn(square[j]), factors.root, item.eps);
+      if (v_max == nullptr || !(largest[j] >= square[j])) largest[j] = square[j];
+      const float spread = fmaf(__fsqrt_rn(largest[j]), factors.root, item.eps);
       weight[j] =
           fmaf(-factors.step, __fdiv_rn(mean[j], spread), __fmul_rn(weight[j], factors.decay));
     }
@@ -49,8 +53,12 @@ __device__ void adam_chunk(const AdamItem& item, std::int64_t first) {
     round_group<M, stochastic>(mean, {factors.seed, item.tag + 1, group});
     round_group<M, stochastic>(square, {factors.seed, item.tag + 2, group});
     store_group(weight, left, p + i);
+    if (item.copy != nullptr) store_group(weight, left, item.copy + i);
     store_group(mean, left, m + i);
     store_group(square, left, v + i);
+    if (v_max == nullptr) return;
+    round_group<M, stochastic>(largest, {factors.seed, item.tag + 2, group});
+    store_group(largest, left, v_max + i);
   });
 }
 
@@ -73,7 +81,8 @@ __device__ void adam_chunk(const AdamItem& item, std::int64_t first) {
 }
 
 // AdamUpdate of all items, one block per chunk of one of them.
-// Traffic: reads p, g, m, v once, writes p, m, v once; 16-byte accesses, eight elements a thread.
+// Traffic: reads p, g, m, v and v_max once, writes p, its copy, m, v and v_max once; 16-byte
+//          accesses, eight elements a thread.
 // Needs:   tensors aligned to 16 bytes. All in f32, each fused or rounded as on the CPU.
 __global__ void __launch_bounds__(kUpdateThreads) adam_kernel(UpdateTable<AdamItem> table) {
   wait_for_inputs();

@@ -31,6 +31,7 @@ __device__ void sgd_chunk(const SgdItem& item, std::int64_t first) {
     const std::int64_t group = i / kUpdateGroup;
     round_group<T, stochastic>(weight, {seed, item.tag, group});
     store_group(weight, left, p + i);
+    if (item.copy != nullptr) store_group(weight, left, item.copy + i);
     if (b == nullptr) return;
     round_group<B, stochastic>(velocity, {seed, item.tag + 1, group});
     store_group(velocity, left, b + i);
@@ -56,7 +57,8 @@ __device__ void sgd_chunk(const SgdItem& item, std::int64_t first) {
 }
 
 // SgdUpdate of all items, one block per chunk of one of them.
-// Traffic: reads p, g and b once, writes p and b once; 16-byte accesses, eight elements a thread.
+// Traffic: reads p, g and b once, writes p, its copy and b once; 16-byte accesses, eight elements a
+//          thread.
 // Needs:   tensors aligned to 16 bytes. All in f32, each fused or rounded as on the CPU.
 __global__ void __launch_bounds__(kUpdateThreads) sgd_kernel(UpdateTable<SgdItem> table) {
   wait_for_inputs();

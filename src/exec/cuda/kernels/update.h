@@ -3,16 +3,20 @@
 #include "ir/element.h"
 
 #include <cstdint>
+#include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 namespace parhelion::exec::cuda {
 
-/// Operands and attributes of one ir::AdamUpdate; tensors are updated in place, aligned to 16.
+/// Operands and attributes of one ir::AdamUpdate; tensors are updated in place, aligned to 16. With
+/// a master it is p, and the op's p is its copy.
 struct AdamItem {
-  void* p = nullptr;         ///< [count], of `kind`
-  const float* g = nullptr;  ///< [count]
-  void* m = nullptr;         ///< [count], of `moment_kind`
-  void* v = nullptr;         ///< [count], of `moment_kind`
+  void* p = nullptr;              ///< [count], of `kind`
+  const float* g = nullptr;       ///< [count]
+  void* m = nullptr;              ///< [count], of `moment_kind`
+  void* v = nullptr;              ///< [count], of `moment_kind`
+  void* v_max = nullptr;          ///< [count], of `moment_kind`; null without amsgrad
+  __nv_bfloat16* copy = nullptr;  ///< [count]; where p is a master, else null
   const float* scale = nullptr;
   const float* lr = nullptr;
   const float* correction = nullptr;  ///< [2]
@@ -22,14 +26,15 @@ struct AdamItem {
   double lr_scale = 1, weight_decay = 0;
   float keep_1 = 0, take_1 = 0, keep_2 = 0, take_2 = 0, eps = 0;
   ir::Kind kind = ir::Kind::f32, moment_kind = ir::Kind::f32;
-  bool decoupled = true, stochastic = false;
+  bool decoupled = true, amsgrad = false, master = false, stochastic = false;
 };
 
-/// Operands and attributes of one ir::SgdUpdate.
+/// Operands and attributes of one ir::SgdUpdate, as those of AdamItem.
 struct SgdItem {
-  void* p = nullptr;         ///< [count], of `kind`
-  const float* g = nullptr;  ///< [count]
-  void* b = nullptr;         ///< [count], of `momentum_kind`; null without momentum
+  void* p = nullptr;              ///< [count], of `kind`
+  const float* g = nullptr;       ///< [count]
+  void* b = nullptr;              ///< [count], of `momentum_kind`; null without momentum
+  __nv_bfloat16* copy = nullptr;  ///< [count]; where p is a master, else null
   const float* scale = nullptr;
   const float* lr = nullptr;
   const float* gain = nullptr;
@@ -39,7 +44,7 @@ struct SgdItem {
   double lr_scale = 1;
   float weight_decay = 0, momentum = 0;
   ir::Kind kind = ir::Kind::f32, momentum_kind = ir::Kind::f32;
-  bool nesterov = false, stochastic = false;
+  bool nesterov = false, has_momentum = false, master = false, stochastic = false;
 };
 
 /// Part of an item that one block updates, at most kUpdateChunk elements.

@@ -29,21 +29,32 @@ AdamItem adam_item(const OpView& op) {
           .keep_2 = static_cast<float>(update.beta2),
           .take_2 = static_cast<float>(1 - update.beta2),
           .eps = static_cast<float>(update.eps),
-          .kind = op.inputs[0].kind(),
+          .kind = update.master ? ir::Kind::f32 : op.inputs[0].kind(),
           .moment_kind = op.inputs[2].kind(),
           .decoupled = update.decoupled,
+          .amsgrad = update.amsgrad,
+          .master = update.master,
           .stochastic = update.rounding == ir::Rounding::stochastic};
 }
 
+/// What is updated, and its copy where that is a master.
+template <class Item>
+void bind_parameter(Item& item, const UpdateOperands& at) {
+  item.p = item.master ? at.outputs.back() : at.outputs.front();
+  item.copy = item.master ? reinterpret_cast<__nv_bfloat16*>(at.outputs.front()) : nullptr;
+}
+
 void bind_update(AdamItem& item, const UpdateOperands& at) {
-  item.p = at.outputs[0];
+  const std::size_t tensors = at.outputs.size() + 1;
+  bind_parameter(item, at);
   item.g = at.in<float>(1);
   item.m = at.outputs[1];
   item.v = at.outputs[2];
-  item.scale = at.in<float>(4);
-  item.lr = at.in<float>(5);
-  item.correction = at.in<float>(6);
-  item.seed = at.in<std::uint64_t>(7);
+  item.v_max = item.amsgrad ? at.outputs[3] : nullptr;
+  item.scale = at.in<float>(tensors);
+  item.lr = at.in<float>(tensors + 1);
+  item.correction = at.in<float>(tensors + 2);
+  item.seed = at.in<std::uint64_t>(tensors + 3);
 }
 
 SgdItem sgd_item(const OpView& op) {
@@ -53,17 +64,19 @@ SgdItem sgd_item(const OpView& op) {
           .lr_scale = update.lr_scale,
           .weight_decay = static_cast<float>(update.weight_decay),
           .momentum = static_cast<float>(update.momentum),
-          .kind = op.inputs[0].kind(),
+          .kind = update.master ? ir::Kind::f32 : op.inputs[0].kind(),
           .momentum_kind = op.inputs[update.momentum == 0 ? 1 : 2].kind(),
           .nesterov = update.nesterov,
+          .has_momentum = update.momentum != 0,
+          .master = update.master,
           .stochastic = update.rounding == ir::Rounding::stochastic};
 }
 
 void bind_update(SgdItem& item, const UpdateOperands& at) {
-  const std::size_t tensors = at.outputs.size() == 2 ? 3 : 2;
-  item.p = at.outputs[0];
+  const std::size_t tensors = at.outputs.size() + 1;
+  bind_parameter(item, at);
   item.g = at.in<float>(1);
-  item.b = tensors == 3 ? at.outputs[1] : nullptr;
+  item.b = item.has_momentum ? at.outputs[1] : nullptr;
   item.scale = at.in<float>(tensors);
   item.lr = at.in<float>(tensors + 1);
   item.gain = at.in<float>(tensors + 2);
