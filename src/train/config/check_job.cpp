@@ -141,6 +141,7 @@ void check_unused(const OptimizerSettings& optimizer, Problems& problems) {
     expect_default("beta1", optimizer.beta1, defaults.beta1);
     expect_default("beta2", optimizer.beta2, defaults.beta2);
     expect_default("eps", optimizer.eps, defaults.eps);
+    expect_default("amsgrad", optimizer.amsgrad, defaults.amsgrad);
   } else {
     expect_default("momentum", optimizer.momentum, defaults.momentum);
     expect_default("dampening", optimizer.dampening, defaults.dampening);
@@ -212,6 +213,9 @@ void check_job(const Job& job, std::string_view where) {
   check_data(job.data, problems);
   if (job.evaluation) check_evaluation(*job.evaluation, problems);
   check_optimizer(job.optimizer, problems);
+  problems.expect(!job.optimizer.master_weights || job.model.dtype == NumberFormat::bf16,
+                  "optimizer.master_weights is true, which model.dtype {} does not use",
+                  choice_name(job.model.dtype));
   check_schedule(job.schedule, problems);
   problems.expect(job.data.epochs != 0 || job.schedule.steps != 0,
                   "data.epochs and schedule.steps are both 0, expected an end");

@@ -62,7 +62,9 @@ struct OptimizerSettings {
   double momentum = 0.0;
   double dampening = 0.0;
   bool nesterov = false;
+  bool amsgrad = false;
   NumberFormat moments = NumberFormat::f32;
+  bool master_weights = false;
   double max_norm = 1.0;
   OnNonfinite on_nonfinite = OnNonfinite::stop;
   std::vector<OptimizerGroup> groups;
@@ -89,8 +91,15 @@ constexpr auto settings(const OptimizerSettings*) {
               "sgd: share of the gradient that momentum leaves out, in [0, 1]"),
       setting("nesterov", &OptimizerSettings::nesterov,
               "sgd: whether momentum looks one step ahead; needs momentum and no dampening"),
+      setting("amsgrad", &OptimizerSettings::amsgrad,
+              "adam and adamw: whether the largest second moment so far stands for the second "
+              "moment"),
       setting("moments", &OptimizerSettings::moments,
               "what moments and momentum are stored as; bf16 is rounded stochastically"),
+      setting(
+          "master_weights", &OptimizerSettings::master_weights,
+          "model.dtype bf16: whether each trained parameter is kept in f32 too, which the update "
+          "changes, and rounded to nearest from that; without, bf16 is rounded stochastically"),
       setting("max_norm", &OptimizerSettings::max_norm,
               "gradients whose norm over all parameters is larger are scaled down to it; 0 scales "
               "none"),

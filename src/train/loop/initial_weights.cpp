@@ -4,10 +4,14 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "state/convert.h"
+#include "train/loop/programs.h"
+#include "train/optim/update_program.h"
 
 #include <cmath>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace parhelion::train {
 namespace {
@@ -70,6 +74,18 @@ void initialise_adapters(const model::Lora& lora, std::span<const ir::Buffer> pa
       return bound * (2 * uniform(seed, tag, element) - 1) + 0.0f;  // no negative zeros
     };
     upload_drawn(parameter, draw, executor);
+  }
+}
+
+void initialise_masters(const ir::Program& step, exec::Executor& executor) {
+  for (const ir::Buffer& parameter : saved_parameter_buffers(step)) {
+    const std::string master = master_name(parameter.name);
+    if (!ir::find_buffer(step, master)) continue;
+    std::vector<std::byte> content(static_cast<std::size_t>(ir::byte_count(parameter.type)));
+    executor.copy_out(parameter.name, content);
+    executor.upload(master, [&](std::span<std::byte> out) {
+      state::convert(parameter.type.kind(), content, ir::Kind::f32, out);
+    });
   }
 }
 

@@ -23,4 +23,10 @@ void initialise_weights(std::span<const ir::Buffer> parameters, double deviation
 void initialise_adapters(const model::Lora& lora, std::span<const ir::Buffer> parameters,
                          std::uint64_t seed, exec::Executor& executor);
 
+/// Gives the master of each parameter that has one in the step's program what the executor has of
+/// that parameter now, widened.
+///
+/// Errors: invalid if no plan of the executor names a parameter or its master.
+void initialise_masters(const ir::Program& step, exec::Executor& executor);
+
 }  // namespace parhelion::train

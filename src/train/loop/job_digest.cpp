@@ -27,9 +27,15 @@ void collect_settings(const Json& value, const std::string& key, SettingTexts& t
 
 /// Keys, or tables of them, that may make one job's checkpoints unfit for another.
 bool concerns_digest(std::string_view key) {
-  constexpr std::array kConcerned = {
-      "run.seed",           "model.",           "lora.", "data.", "optimizer.kind",
-      "optimizer.momentum", "optimizer.moments"};
+  constexpr std::array kConcerned = {"run.seed",
+                                     "model.",
+                                     "lora.",
+                                     "data.",
+                                     "optimizer.kind",
+                                     "optimizer.momentum",
+                                     "optimizer.moments",
+                                     "optimizer.amsgrad",
+                                     "optimizer.master_weights"};
   constexpr std::array kFree = {"model.recompute", "model.memory_budget", "data.cache",
                                 "data.epochs", "data.prefetch"};
   const auto begins = [&](std::string_view each) { return key.starts_with(each); };

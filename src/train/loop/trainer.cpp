@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "train/checkpoint/executor_tensors.h"
 #include "train/data/prefetcher.h"
+#include "train/loop/initial_weights.h"
 #include "train/loop/job_digest.h"
 
 #include <algorithm>
@@ -97,6 +98,7 @@ void Trainer::resume(const TrainCheckpoint& checkpoint) {
 }
 
 RunEnded Trainer::run(const std::function<bool()>& should_stop) {
+  if (step_ == 0) initialise_masters(parts_.programs.step, parts_.executor);
   parts_.on_event(RunStarted{.step = step_, .total_steps = total_steps_});
   if (parts_.job.checkpoint.every > 0) parts_.executor.prepare_snapshots(total_bytes(snapshot()));
   {

@@ -57,7 +57,8 @@ class UpdateBuilder {
   UpdateBuilder(ir::Program& program, const OptimizerSettings& settings, ir::Kind kind)
       : builder_(program),
         settings_(settings),
-        rounding_(kind == ir::Kind::bf16 || settings.moments == NumberFormat::bf16
+        rounding_((kind == ir::Kind::bf16 && !settings.master_weights) ||
+                          settings.moments == NumberFormat::bf16
                       ? ir::Rounding::stochastic
                       : ir::Rounding::nearest),
         parameters_(trained_parameters(program)),
@@ -131,18 +132,27 @@ class UpdateBuilder {
 
   void update_by_moments(std::size_t index, const StepOperands& operands) {
     const TrainedParameter& parameter = parameters_[index];
+    const bool has_master = is_mastered(parameter);
     const ir::AdamUpdate op{.beta1 = settings_.beta1,
                             .beta2 = settings_.beta2,
                             .eps = settings_.eps,
                             .weight_decay = scales_[index].weight_decay,
                             .lr_scale = scales_[index].lr_scale,
                             .decoupled = settings_.kind == OptimizerKind::adamw,
+                            .amsgrad = settings_.amsgrad,
+                            .master = has_master,
                             .rounding = rounding_,
                             .tag = tag(index)};
-    builder_.add(op, {builder_.parameter(parameter.name, parameter.type), gradient(parameter),
-                      moment(first_moment_name(parameter.name), parameter),
-                      moment(second_moment_name(parameter.name), parameter), operands.scale,
-                      operands.lr, operands.correction, operands.seed});
+    std::vector<ValueId> inputs = {builder_.parameter(parameter.name, parameter.type),
+                                   gradient(parameter),
+                                   moment(first_moment_name(parameter.name), parameter),
+                                   moment(second_moment_name(parameter.name), parameter)};
+    if (settings_.amsgrad)
+      inputs.push_back(moment(largest_second_moment_name(parameter.name), parameter));
+    if (has_master) inputs.push_back(master(parameter));
+    for (const ValueId each : {operands.scale, operands.lr, operands.correction, operands.seed})
+      inputs.push_back(each);
+    builder_.add(op, inputs);
   }
 
   void update_by_momentum(std::size_t index, const StepOperands& operands) {
@@ -150,12 +160,15 @@ class UpdateBuilder {
     std::vector<ValueId> inputs = {builder_.parameter(parameter.name, parameter.type),
                                    gradient(parameter)};
     if (settings_.momentum != 0) inputs.push_back(moment(momentum_name(parameter.name), parameter));
+    const bool has_master = is_mastered(parameter);
+    if (has_master) inputs.push_back(master(parameter));
     for (const ValueId each : {operands.scale, operands.lr, operands.gain, operands.seed})
       inputs.push_back(each);
     builder_.add(ir::SgdUpdate{.momentum = settings_.momentum,
                                .weight_decay = scales_[index].weight_decay,
                                .lr_scale = scales_[index].lr_scale,
                                .nesterov = settings_.nesterov,
+                               .master = has_master,
                                .rounding = rounding_,
                                .tag = tag(index)},
                  inputs);
@@ -168,6 +181,12 @@ class UpdateBuilder {
   }
   ValueId moment(const std::string& name, const TrainedParameter& parameter) {
     return builder_.state(name, {train::kind(settings_.moments), parameter.type.shape});
+  }
+  bool is_mastered(const TrainedParameter& parameter) const {
+    return settings_.master_weights && parameter.type.kind() == ir::Kind::bf16;
+  }
+  ValueId master(const TrainedParameter& parameter) {
+    return builder_.state(master_name(parameter.name), {ir::Kind::f32, parameter.type.shape});
   }
   ValueId step_state(std::string_view name) {
     return builder_.state(name, number_type(), ir::Lifetime::step);
@@ -194,6 +213,10 @@ std::string first_moment_name(std::string_view parameter) {
 std::string second_moment_name(std::string_view parameter) {
   return fmt::format("{}.second_moment", parameter);
 }
+std::string largest_second_moment_name(std::string_view parameter) {
+  return fmt::format("{}.largest_second_moment", parameter);
+}
+std::string master_name(std::string_view parameter) { return fmt::format("{}.master", parameter); }
 std::string momentum_name(std::string_view parameter) {
   return fmt::format("{}.momentum", parameter);
 }

@@ -51,19 +51,20 @@ TEST(Job, HasTheDefaultsOfTheReference) {
   expected.optimizer.lr = 1e-3;
   EXPECT_EQ(job_with({}), expected);
 
-  EXPECT_EQ(write_json(write_job(job_with({}))),
-            R"({"run":{"directory":"/jobs/runs/a","seed":0,"device":"cpu","numerics":"exact",)"
-            R"("threads":0},)"
-            R"("model":{"path":"/jobs/model","dtype":"f32","recompute":"none"},)"
-            R"("data":{"files":["/jobs/a.txt"],"format":"auto","on_error":"stop",)"
-            R"("sequence_tokens":8,"microbatch_tokens":8,"microbatches":1,"buckets":[8],)"
-            R"("packing":"concatenate","long_documents":"split","shuffle":true,"epochs":1,)"
-            R"("cache":"/jobs/runs/a/cache","prefetch":2},)"
-            R"("optimizer":{"kind":"adamw","lr":0.001,"beta1":0.9,"beta2":0.999,"eps":1e-08,)"
-            R"("weight_decay":0.01,"momentum":0.0,"dampening":0.0,"nesterov":false,)"
-            R"("moments":"f32","max_norm":1.0,"on_nonfinite":"stop","groups":[]},)"
-            R"("schedule":{"steps":0,"initial":1.0,"phases":[]},)"
-            R"("checkpoint":{"every":0,"keep":2},"log":{"every":1,"tensorboard":true}})");
+  EXPECT_EQ(
+      write_json(write_job(job_with({}))),
+      R"({"run":{"directory":"/jobs/runs/a","seed":0,"device":"cpu","numerics":"exact",)"
+      R"("threads":0},)"
+      R"("model":{"path":"/jobs/model","dtype":"f32","recompute":"none"},)"
+      R"("data":{"files":["/jobs/a.txt"],"format":"auto","on_error":"stop",)"
+      R"("sequence_tokens":8,"microbatch_tokens":8,"microbatches":1,"buckets":[8],)"
+      R"("packing":"concatenate","long_documents":"split","shuffle":true,"epochs":1,)"
+      R"("cache":"/jobs/runs/a/cache","prefetch":2},)"
+      R"("optimizer":{"kind":"adamw","lr":0.001,"beta1":0.9,"beta2":0.999,"eps":1e-08,)"
+      R"("weight_decay":0.01,"momentum":0.0,"dampening":0.0,"nesterov":false,)"
+      R"("amsgrad":false,"moments":"f32","master_weights":false,"max_norm":1.0,"on_nonfinite":"stop","groups":[]},)"
+      R"("schedule":{"steps":0,"initial":1.0,"phases":[]},)"
+      R"("checkpoint":{"every":0,"keep":2},"log":{"every":1,"tensorboard":true}})");
 }
 
 TEST(Job, HasTablesThatAreGivenWithTheirDefaults) {
@@ -89,8 +90,8 @@ TEST(Job, ReadsBackWhatItWrites) {
        "optimizer.kind=sgd", "optimizer.momentum=0.9", "optimizer.nesterov=true",
        "optimizer.groups=[{match = 'a', weight_decay = 0.5}, {match = 'b', lr_scale = 2}]",
        "schedule.phases=[{until = 0.1, target = 1}, {rest = true, target = 0, curve = 'cosine'}]",
-       "data.microbatch_tokens=32", "data.buckets=[8, 32]", "data.packing=fit",
-       "model.dtype=bf16"});
+       "data.microbatch_tokens=32", "data.buckets=[8, 32]", "data.packing=fit", "model.dtype=bf16",
+       "optimizer.master_weights=true"});
   const Json written = write_job(job);
   EXPECT_EQ(read_job(written, "/elsewhere", "job.json"), job);
   EXPECT_EQ(read_job(parse_json(write_json(written), "text"), "/elsewhere", "job.json"), job);
@@ -224,6 +225,10 @@ INSTANTIATE_TEST_SUITE_P(
          "optimizer.beta2 is 0.5, which kind sgd does not use"},
         {{"optimizer.kind=sgd", "optimizer.eps=0.5"},
          "optimizer.eps is 0.5, which kind sgd does not use"},
+        {{"optimizer.kind=sgd", "optimizer.amsgrad=true"},
+         "optimizer.amsgrad is true, which kind sgd does not use"},
+        {{"optimizer.master_weights=true"},
+         "optimizer.master_weights is true, which model.dtype f32 does not use"},
         {{"optimizer.kind=adam", "optimizer.momentum=0.5"},
          "optimizer.momentum is 0.5, which kind adam does not use"},
         {{"optimizer.dampening=0.5"}, "optimizer.dampening is 0.5, which kind adamw does not use"},

@@ -9,10 +9,13 @@ TEST(JobDigest, NamesTheKeysThatChangeIt) {
   Job before, now;
   now.data.sequence_tokens = 64;
   now.lora = LoraSettings{.rank = 4};
+  now.optimizer.amsgrad = true;
+  now.optimizer.master_weights = true;
   EXPECT_EQ(describe_job_change(write_job(before), now),
             "data.sequence_tokens: 0 -> 64; lora.alpha: absent -> 16.0; lora.dropout: absent -> "
             "0.0; lora.rank: absent -> 4; lora.targets: absent -> "
-            R"(".*\\.(q|k|v|o|gate|up|down)_proj")");
+            R"(".*\\.(q|k|v|o|gate|up|down)_proj"; optimizer.amsgrad: false -> true; )"
+            "optimizer.master_weights: false -> true");
 }
 
 TEST(JobDigest, NamesContentsWhereKeysThatMatterAreTheSame) {

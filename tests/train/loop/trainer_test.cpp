@@ -49,8 +49,8 @@ TEST_F(TrainerTest, GivesTheSameBitsOnAnyNumberOfThreadsAndPacksAhead) {
   EXPECT_EQ(one.content(), two.content());
 }
 
-/// Steps in f32 and in bf16 with stochastic rounding, without momentum and with it, and of adapters
-/// with dropout.
+/// Steps in f32 and in bf16 with stochastic rounding, without momentum and with it, of adapters
+/// with dropout, and of optimizers that keep more beside a parameter.
 std::vector<Job> resumed_jobs() {
   Job bf16 = tiny_job();
   bf16.model.dtype = NumberFormat::bf16;
@@ -61,7 +61,15 @@ std::vector<Job> resumed_jobs() {
   sgd.optimizer.dampening = 0.1;
   Job adapters = bf16;
   adapters.lora = LoraSettings{.rank = 4, .dropout = 0.2};
-  return {tiny_job(), bf16, sgd, adapters};
+  Job amsgrad = tiny_job();
+  amsgrad.optimizer.amsgrad = true;
+  Job masters = bf16;
+  masters.optimizer.amsgrad = true;
+  masters.optimizer.master_weights = true;
+  Job sgd_masters = sgd;
+  sgd_masters.model.dtype = NumberFormat::bf16;
+  sgd_masters.optimizer.master_weights = true;
+  return {tiny_job(), bf16, sgd, adapters, amsgrad, masters, sgd_masters};
 }
 
 TEST_F(TrainerTest, GoesOnFromACheckpointBitForBit) {
