@@ -238,9 +238,41 @@ TEST(GrammarSchema, FollowsReferencesAlsoInCircles) {
                 {"null"});
 }
 
+TEST(GrammarSchema, FollowsReferencesToAlternatives) {
+  const std::string defs = R"("$defs":{"u":{"anyOf":[{"type":"integer"},{"type":"null"}]},)"
+                           R"("a":{"anyOf":[{"$ref":"#/$defs/u"},{"type":"boolean"}]},)"
+                           R"("o":{"oneOf":[{"type":"integer"},{"type":"string"}]}})";
+  const auto expect = [&](std::string_view schema, const Texts& texts, const Texts& others) {
+    expect_schema(fmt::format("{{{},{}}}", schema, defs), texts, others);
+  };
+  expect(R"("$ref":"#/$defs/u")", {"1", "null"}, {"true", "\"a\""});
+  expect(R"("$ref":"#/$defs/a")", {"1", "null", "true"}, {"\"a\""});
+  expect(R"("$ref":"#/$defs/o")", {"1", "\"a\""}, {"null"});
+  expect(R"("allOf":[{"$ref":"#/$defs/a"},{"type":["integer","boolean"]}])", {"1", "true"},
+         {"null"});
+  expect(R"("allOf":[{"anyOf":[{"type":"integer"},{"type":"null"}]}])", {"1", "null"}, {"true"});
+  expect(R"("items":{"$ref":"#/$defs/u"})", {"[]", "[1,null]"}, {"[true]"});
+  expect(R"("properties":{"x":{"$ref":"#/$defs/u"}})", {"{}", R"({"x":1})"}, {R"({"x":true})"});
+  expect(R"("anyOf":[{"$ref":"#/$defs/u"},{"$ref":"#/$defs/o"}])", {"1", "null", "\"a\""},
+         {"true"});
+}
+
+TEST(GrammarSchema, HoldsNothingOnlyBecauseItHolds) {
+  expect_schema(R"({"anyOf":[{"$ref":"#"},{"type":"string"}]})", {"\"a\""}, {"1", "null"});
+  expect_schema(
+      R"({"$ref":"#/$defs/u","$defs":{"u":{"anyOf":[{"$ref":"#/$defs/v"},{"type":"null"}]},
+    "v":{"anyOf":[{"$ref":"#/$defs/u"},{"type":"string"}]}}})",
+      {"\"a\"", "null"}, {"1", "{}"});
+}
+
+TEST(GrammarSchema, WritesMembersInTheOrderOfPropertiesWhereverRequiredStands) {
+  expect_schema(R"({"required":["b","a"],"properties":{"a":{},"b":{}}})", {R"({"a":1,"b":2})"},
+                {R"({"b":2,"a":1})", R"({"a":1})"});
+}
+
 TEST(GrammarSchema, IgnoresAnnotationsAlone) {
   expect_schema(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"a","title":"t",
-    "description":"d","default":1,"examples":[2],"x-order":3,"deprecated":true,"type":"integer"})",
+    "description":"d","default":1,"examples":[2],"x-order":3,"deprecated":true,"discriminator":{"propertyName":"p"},"type":"integer"})",
                 {"5"}, {"null"});
 }
 

@@ -92,11 +92,23 @@ class SchemaBuilder {
     return chosen;
   }
 
+  /// Whether an alternative refers to a schema whose alternatives are being chosen: nothing holds
+  /// only because it holds.
+  bool leads_back(const SchemaParts& parts, const Json& alternative) {
+    const FlatSchema flat = flatten_schema(document_, {{&alternative}});
+    return std::any_of(parts.begin(), parts.end(), [&](const SchemaPart& part) {
+      return (part.without_any_of || part.without_one_of) &&
+             std::any_of(flat.parts.begin(), flat.parts.end(),
+                         [&](const SchemaPart& one) { return one.schema == part.schema; });
+    });
+  }
+
   ExpressionId build_alternatives(const SchemaParts& parts, const SchemaPart& of, const Json& value,
                                   bool SchemaPart::*without) {
     Choice choice;
     for (const Json& alternative : alternatives_of(value)) {
-      choice.parts.push_back(build_parts(choose(parts, of, without, alternative)));
+      const SchemaParts chosen = choose(parts, of, without, alternative);
+      if (!leads_back(chosen, alternative)) choice.parts.push_back(build_parts(chosen));
     }
     return book_.add(std::move(choice));
   }

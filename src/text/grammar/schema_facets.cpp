@@ -12,11 +12,13 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAnnotations = {
-    "$comment"sv,         "$defs"sv,         "$id"sv,      "$schema"sv,     "contentEncoding"sv,
-    "contentMediaType"sv, "contentSchema"sv, "default"sv,  "definitions"sv, "deprecated"sv,
-    "description"sv,      "example"sv,       "examples"sv, "readOnly"sv,    "title"sv,
-    "writeOnly"sv};
+constexpr std::array kAnnotations = {"discriminator"sv, "externalDocs"sv,    "xml"sv,
+                                     "$comment"sv,      "$defs"sv,           "$id"sv,
+                                     "$schema"sv,       "contentEncoding"sv, "contentMediaType"sv,
+                                     "contentSchema"sv, "default"sv,         "definitions"sv,
+                                     "deprecated"sv,    "description"sv,     "example"sv,
+                                     "examples"sv,      "readOnly"sv,        "title"sv,
+                                     "writeOnly"sv};
 constexpr std::array kApplied = {"$ref"sv, "allOf"sv, "anyOf"sv, "oneOf"sv};
 
 constexpr std::array<std::pair<std::string_view, std::uint8_t>, 7> kTypeNames = {
@@ -47,6 +49,9 @@ class FacetReader {
       }
     }
     if (!has_types_ && !facets_.values && meant_types_ != 0) facets_.types = meant_types_;
+    // Members come in the order of properties, those that are required alone behind them.
+    for (const SchemaPart& part : parts)
+      if (const Json* required = part.schema->find("required")) read_required(*required);
     read_arrays(parts);
     read_objects(parts);
     return std::move(facets_);
@@ -79,7 +84,7 @@ class FacetReader {
         {"items", json_type::kArray, nullptr},
         {"properties", json_type::kObject, &FacetReader::read_properties},
         {"additionalProperties", json_type::kObject, nullptr},
-        {"required", json_type::kObject, &FacetReader::read_required},
+        {"required", json_type::kObject, nullptr},
         {"minProperties", json_type::kObject, &FacetReader::read_min_properties},
         {"maxProperties", json_type::kObject, &FacetReader::read_max_properties},
     }};
@@ -288,6 +293,14 @@ void add_part(SchemaParts& parts, SchemaPart part) {
   if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
 }
 
+/// Adds what a part refers to. A schema that is there already holds as it is: one of its anyOf or
+/// oneOf may have been chosen.
+void add_followed(SchemaParts& parts, const Json& schema) {
+  const bool is_there = std::any_of(parts.begin(), parts.end(),
+                                    [&](const SchemaPart& part) { return part.schema == &schema; });
+  if (!is_there) parts.push_back({&schema});
+}
+
 FlatSchema flatten_schema(const SchemaDocument& document, const SchemaParts& parts) {
   FlatSchema flat;
   for (const SchemaPart& part : parts) add_part(flat.parts, part);
@@ -298,12 +311,12 @@ FlatSchema flatten_schema(const SchemaDocument& document, const SchemaParts& par
     flat.is_impossible = flat.is_impossible || schema == Json(false);
     if (const Json* reference = schema.find("$ref")) {
       flat.follows_reference = true;
-      add_part(flat.parts, {&document.resolve(schema, *reference)});
+      add_followed(flat.parts, document.resolve(schema, *reference));
     }
     const Json* all = schema.find("allOf");
     if (all == nullptr) continue;
     if (!all->is_array()) document.refuse(ErrorKind::invalid, *all, "expected an array");
-    for (const Json& one : all->as_array("")) add_part(flat.parts, {&one});
+    for (const Json& one : all->as_array("")) add_followed(flat.parts, one);
   }
   return flat;
 }
