@@ -22,7 +22,7 @@ class CountingSink final : public serve::Sink {
 
   std::int64_t unfinished = 0;
   std::int64_t tokens = 0;
-  std::array<std::int64_t, 6> finishes = {};  // by reason
+  std::array<std::int64_t, static_cast<std::size_t>(serve::FinishReason::failed) + 1> finishes = {};
   serve::Ticket ticket = {};
 };
 
