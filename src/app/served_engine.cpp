@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "prepare/make_contract.h"
+#include "serve/golden.h"
 
 #include <algorithm>
 #include <ctime>
@@ -91,6 +92,14 @@ void warm_up(serve::EngineThread& engine, const ServingChoice& choice, std::stri
   engine.between_steps([&](serve::Engine& each) { left = each.warm_up(limit); });
   if (left > 0)
     log(LogLevel::info, "{} instances were not warmed within {} s", left, limit.count());
+}
+
+/// Nobody is served by what does not say what it said when it was prepared.
+void check_probes(serve::EngineThread& engine) {
+  engine.between_steps([](serve::Engine& each) {
+    const std::int64_t left = std::ssize(each.contract().golden.probes) - serve::check_golden(each);
+    if (left > 0) log(LogLevel::info, "{} golden probes do not fit the lowered limits", left);
+  });
 }
 
 }  // namespace
@@ -188,6 +197,8 @@ ServedEngine start_engine(const ServingChoice& choice,
   made.engine = std::make_unique<serve::EngineThread>(std::move(engine), std::move(on_failure));
   warm_up(*made.engine, choice, start.device);
   times.end_part("warm");
+  check_probes(*made.engine);
+  times.end_part("golden");
   made.start_parts = times.parts();
   return made;
 }

@@ -204,7 +204,7 @@ EngineStart start_of_core(const ServingChoice& choice, StartTimes& times) {
   start.after_plan = kernel_check(contract);
   start.contract = std::move(contract);
   start.read_text = [frontend = std::move(start.contract.frontend)] { return text_of(frontend); };
-  start.upload = [core](exec::Executor& executor) { upload_weights(*core, executor); };
+  start.upload = [core](exec::Executor& executor) { upload_weights(core->weights, executor); };
   times.end_part("device");
   return start;
 }

@@ -14,8 +14,8 @@ void upload_weights(const model::OpenedModel& opened, ir::Kind kind, exec::Execu
   });
 }
 
-void upload_weights(const contract::Core& core, exec::Executor& executor) {
-  for (const contract::WeightView& weight : core.weights) {
+void upload_weights(std::span<const contract::WeightView> weights, exec::Executor& executor) {
+  for (const contract::WeightView& weight : weights) {
     executor.upload(weight.name, [&](std::span<std::byte> out) {
       std::ranges::copy(weight.bytes, out.begin());
     });

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/problems.h"
+#include "contract/check_golden.h"
 #include "contract/check_program.h"
 #include "ir/passes/instantiate.h"
 #include "ir/verify.h"
@@ -253,6 +254,7 @@ void validate(const Contract& contract) {
   check_limits(contract, problems);
   check_embedding(contract, problems);
   check_ids(contract, problems);
+  check_golden(contract, problems);
   problems.raise("contract");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "contract/frontend.h"
+#include "contract/golden.h"
 #include "contract/origin.h"
 #include "contract/policy.h"
 #include "ir/memory_plan.h"
@@ -66,6 +67,7 @@ struct Contract {
   std::vector<ir::Capacities> embed_catalogue = {};
   std::vector<InstancePlan> embed_plans = {};  ///< as `plans`, beside `embed_catalogue`
   EmbeddingPolicy embedding = {};
+  Golden golden = {};  ///< without probes: none are run
   bool operator==(const Contract&) const = default;
 };
 

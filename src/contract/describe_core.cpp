@@ -125,6 +125,17 @@ std::string describe_policy(const Contract& contract) {
   return text;
 }
 
+std::string describe_golden(const Golden& golden) {
+  if (golden.probes.empty()) return "";
+  std::string text = line("golden    {} {} on {}, within {}", golden.dtype, golden.numerics,
+                          golden.host, golden.tolerance);
+  for (const GoldenProbe& probe : golden.probes)
+    text += line("probe     {}: {} ids, then {}; temperature {}, {} of them firm", probe.name,
+                 probe.prompt.size(), probe.tokens.size(), probe.temperature,
+                 std::ranges::count(probe.tokens, true, &GoldenToken::is_firm));
+  return text;
+}
+
 std::string describe_file(const Core& core) {
   std::string text =
       line("weights   {} parameters, {} bytes", core.weights.size(), resident_bytes(core.weights));
@@ -149,7 +160,7 @@ std::string describe(const PrecisionEntry& entry) {
 
 std::string describe(const Core& core) {
   return describe_origin(core) + describe_programs(core.contract) + describe_policy(core.contract) +
-         describe_file(core);
+         describe_golden(core.contract.golden) + describe_file(core);
 }
 
 }  // namespace parhelion::contract

@@ -177,6 +177,7 @@ proto::Contract message_of(const Contract& contract, std::span<const WeightPlace
     write_message(entry, *message.add_precision());
   message.set_completion_tokens(contract.completion_tokens);
   message.set_verify_tokens(contract.verify_tokens);
+  if (!contract.golden.probes.empty()) write_message(contract.golden, *message.mutable_golden());
   for (const WeightPlace& place : weights) {
     proto::Weight& weight = *message.add_weights();
     weight.set_name(place.name);
@@ -246,6 +247,7 @@ EncodedContract decode(std::span<const std::byte> bytes, std::span<const Upgrade
     contract.precision.push_back(read_message(entry));
   contract.completion_tokens = message.completion_tokens();
   contract.verify_tokens = message.verify_tokens() == 0 ? 1 : message.verify_tokens();
+  if (message.has_golden()) contract.golden = read_message(message.golden());
   for (const proto::Weight& weight : message.weights())
     result.weights.push_back({.name = weight.name(),
                               .type = read_message(weight.type()),

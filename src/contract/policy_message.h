@@ -8,6 +8,7 @@ namespace proto {
 class CachePolicy;
 class EmbeddingPolicy;
 class Frontend;
+class Golden;
 class Limits;
 class PrecisionEntry;
 class Provenance;
@@ -24,6 +25,7 @@ void write_message(const Frontend& frontend, proto::Frontend& message);
 void write_message(const Provenance& provenance, proto::Provenance& message);
 void write_message(const Target& target, proto::Target& message);
 void write_message(const PrecisionEntry& entry, proto::PrecisionEntry& message);
+void write_message(const Golden& golden, proto::Golden& message);
 
 /// Errors: corrupt or unsupported for an enumerator that is none or not known.
 SamplingPolicy read_message(const proto::SamplingPolicy& message);
@@ -34,5 +36,7 @@ Frontend read_message(const proto::Frontend& message);
 Provenance read_message(const proto::Provenance& message);
 Target read_message(const proto::Target& message);
 PrecisionEntry read_message(const proto::PrecisionEntry& message);
+/// Errors: corrupt if a probe has not one log-probability for each id.
+Golden read_message(const proto::Golden& message);
 
 }  // namespace parhelion::contract

@@ -57,13 +57,12 @@ std::string transform_of(const Origin& origin, bool is_merged, ir::Kind from, ir
   return steps.empty() ? "identity" : steps;
 }
 
-/// Writes the parameters of one contract.
+/// Stores the parameters of one contract.
 class WeightStream {
  public:
   WeightStream(const model::OpenedModel& opened, const contract::Contract& contract,
-               AdapterUse adapter, contract::CoreWriter& writer,
-               const std::function<bool()>& is_wanted)
-      : writer_(writer), is_wanted_(is_wanted) {
+               AdapterUse adapter, WeightStore& store, const std::function<bool()>& is_wanted)
+      : store_(store), is_wanted_(is_wanted) {
     for (const ir::Buffer& buffer : contract.extend.buffers)
       if (buffer.role == ir::Role::parameter) types_.emplace(buffer.name, buffer.type);
     add_origins(opened.mapping.mapper, origins_);
@@ -72,9 +71,22 @@ class WeightStream {
     if (adapter == AdapterUse::merge) merged_ = add_merged(opened, origins_);
   }
 
+  void take(const std::string& name, const std::function<state::TensorView()>& read) {
+    const std::size_t place = place_++;
+    if (place >= store_.weights().size()) return write(read());
+    ensure(store_.weights()[place].entry.weight == name, ErrorKind::bug,
+           "kept weight {} is not '{}', though both are made from the same", place, name);
+  }
+
+  std::vector<contract::PrecisionEntry> ledger() const {
+    std::vector<contract::PrecisionEntry> ledger;
+    for (const StoredWeight& weight : store_.weights()) ledger.push_back(weight.entry);
+    return ledger;
+  }
+
+ private:
   void write(const state::TensorView& tensor) {
     const ir::TensorType& type = types_.at(tensor.name);
-    writer_.weight(tensor.name, type);
     PieceConverter pieces(tensor.kind, type.kind());
     const ir::Element format = ir::element(tensor.kind);
     const std::int64_t count = *state::element_count(tensor.shape);
@@ -84,26 +96,23 @@ class WeightStream {
       const auto first = static_cast<std::size_t>(at / format.block_elements * format.block_bytes);
       const auto size =
           static_cast<std::size_t>(elements / format.block_elements * format.block_bytes);
-      writer_.append(pieces.convert(tensor.bytes.subspan(first, size), elements));
+      store_.append(pieces.convert(tensor.bytes.subspan(first, size), elements));
     }
     enter(tensor, type.kind(), pieces.changes());
   }
 
-  std::vector<contract::PrecisionEntry> ledger() { return std::move(ledger_); }
-
- private:
   void enter(const state::TensorView& tensor, ir::Kind to, const Changes& changes) {
     check(tensor, to, changes);
     const Origin& origin = origins_.at(tensor.name);
     const bool is_merged = merged_.contains(tensor.name);
-    ledger_.push_back({.weight = tensor.name,
-                       .sources = origin.tensors,
-                       .from = std::string(ir::name(tensor.kind)),
-                       .to = std::string(ir::name(to)),
-                       .transform = transform_of(origin, is_merged, tensor.kind, to),
-                       .changes_values = is_merged || changes.largest_error > 0,
-                       .largest_error = changes.largest_error,
-                       .non_finite = changes.non_finite});
+    store_.end({.weight = tensor.name,
+                .sources = origin.tensors,
+                .from = std::string(ir::name(tensor.kind)),
+                .to = std::string(ir::name(to)),
+                .transform = transform_of(origin, is_merged, tensor.kind, to),
+                .changes_values = is_merged || changes.largest_error > 0,
+                .largest_error = changes.largest_error,
+                .non_finite = changes.non_finite});
   }
 
   static void check(const state::TensorView& tensor, ir::Kind to, const Changes& changes) {
@@ -117,12 +126,12 @@ class WeightStream {
            changes.overflows, ir::name(to));
   }
 
-  contract::CoreWriter& writer_;
+  WeightStore& store_;
   const std::function<bool()>& is_wanted_;
   std::map<std::string, ir::TensorType, std::less<>> types_;
   Origins origins_;
   std::set<std::string, std::less<>> merged_;
-  std::vector<contract::PrecisionEntry> ledger_;
+  std::size_t place_ = 0;  // of the weight that comes next
 };
 
 /// What became of several weights alike.
@@ -136,18 +145,19 @@ struct LedgerSum {
 
 std::vector<contract::PrecisionEntry> write_weights(const model::OpenedModel& opened,
                                                     const contract::Contract& contract,
-                                                    AdapterUse adapter,
-                                                    contract::CoreWriter& writer,
+                                                    AdapterUse adapter, WeightStore& store,
                                                     const std::function<bool()>& is_wanted) {
-  WeightStream stream(opened, contract, adapter, writer, is_wanted);
-  const state::TensorSink sink = [&](const state::TensorView& tensor) { stream.write(tensor); };
+  WeightStream stream(opened, contract, adapter, store, is_wanted);
+  const state::TensorSink sink = [&](const state::TensorView& tensor) {
+    stream.take(tensor.name, [&] { return tensor; });
+  };
   if (!opened.adapter || adapter == AdapterUse::keep) {
     model::load_parameters(opened, sink);
     return stream.ledger();
   }
   model::load_parameters(opened, [](const state::TensorView&) {});  // checks names and shapes
   const state::TensorSource merged = model::merged_parameters(opened);
-  for (const std::string& name : merged.names) stream.write(merged.read(name));
+  for (const std::string& name : merged.names) stream.take(name, [&] { return merged.read(name); });
   return stream.ledger();
 }
 

@@ -269,6 +269,11 @@ void Engine::audit() const {
   cache_.audit(own);
 }
 
+void Engine::forget() {
+  cache_.reset();
+  counts_ = {};
+}
+
 ServerCounts Engine::counts() const {
   ServerCounts result = counts_;
   result.running = std::ssize(running_);

@@ -97,6 +97,10 @@ class Engine {
     may_admit_ = true;
   }
 
+  /// Forgets what has run, for a server whose first request is yet to come: cached prefixes and
+  /// counts.
+  void forget();
+
   /// Errors: bug if a page is lost or held twice.
   void audit() const;
 

@@ -56,7 +56,7 @@ TEST_P(CoreOfKind, AModelSaysTheSameFromItsCore) {
   upload_weights(opened, GetParam(), *executor);
   const auto from_core = exec::make_cpu_executor({.threads = 1});
   serve::Engine core_engine(core.contract, *from_core, serve::EngineSettings{});
-  upload_weights(core, *from_core);
+  upload_weights(core.weights, *from_core);
   const std::vector<std::int32_t> ids = {5, 9, 12, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49};
   EXPECT_EQ(serve::score(core_engine, ids), serve::score(engine, ids));
 }

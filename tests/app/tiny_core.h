@@ -55,7 +55,7 @@ inline void write_model_core(const std::filesystem::path& core, const std::files
 inline std::string core_tokens(const contract::Core& core) {
   const auto executor = exec::make_cpu_executor({.threads = 1});
   serve::Engine engine(core.contract, *executor, serve::EngineSettings{});
-  upload_weights(core, *executor);
+  upload_weights(core.weights, *executor);
   std::string text;
   for (const double temperature : {0.0, 1.0}) {
     const serve::Completion completion =

@@ -277,5 +277,26 @@ TEST(Contract, AnotherEntryHasTheCachesOfExtend) {
   expect_refusal(contract, "contract: copy_pages: state 'other' is not that of extend");
 }
 
+TEST(Contract, RefusesGoldenProbesThatNoRequestCouldBe) {
+  const auto refusal = [](auto change) {
+    Contract contract = full_contract();
+    change(contract.golden);
+    return [contract] { validate(contract); };
+  };
+  EXPECT_NO_THROW(validate(full_contract()));
+  EXPECT_THAT(refusal([](Golden& golden) { golden.tolerance = 0; }),
+              testing::ThrowsMessage<Error>(testing::HasSubstr("golden tolerance is 0")));
+  EXPECT_THAT(refusal([](Golden& golden) { golden.probes[0].prompt[0] = -1; }),
+              testing::ThrowsMessage<Error>(testing::HasSubstr("outside the vocabulary")));
+  EXPECT_THAT(refusal([](Golden& golden) { golden.probes[0].tokens.clear(); }),
+              testing::ThrowsMessage<Error>(testing::HasSubstr("expected some of each")));
+  EXPECT_THAT(
+      refusal([](Golden& golden) { golden.probes[0].prompt_log_probabilities.push_back(0); }),
+      testing::ThrowsMessage<Error>(testing::HasSubstr("2 log-probabilities of its prompt")));
+  EXPECT_THAT(
+      refusal([](Golden& golden) { golden.probes[0].tokens[0].log_probability = INFINITY; }),
+      testing::ThrowsMessage<Error>(testing::HasSubstr("not finite")));
+}
+
 }  // namespace
 }  // namespace parhelion::contract

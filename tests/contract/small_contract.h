@@ -250,6 +250,17 @@ inline Contract full_contract() {
                          .changes_values = false,
                          .largest_error = 0.5,
                          .non_finite = 3}};
+  contract.golden = {
+      .tolerance = 0.5,
+      .dtype = "f32",
+      .numerics = "exact",
+      .host = "any",
+      .probes = {{.name = "drawn",
+                  .prompt = {1, 2},
+                  .prompt_log_probabilities = {-2.5F},
+                  .temperature = 0.5,
+                  .seed = 7,
+                  .tokens = {{.id = 3, .log_probability = -1.5F, .is_firm = true}, {.id = 4}}}}};
   contract.completion_tokens = 4;
   contract.verify_tokens = 3;
   return contract;

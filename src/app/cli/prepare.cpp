@@ -1,6 +1,7 @@
 #include "app/cli/command.h"
 #include "app/cli/pending_stop.h"
 #include "app/embedding_choice.h"
+#include "app/golden.h"
 #include "app/model_files.h"
 #include "app/prepare_source.h"
 #include "base/error.h"
@@ -28,6 +29,8 @@ struct PrepareCommand {
   EmbeddingChoice embeddings;
   bool keeps_adapter = false;
   bool plans_only = false;
+  bool has_golden = true;
+  bool keeps_work = false;
   std::string version;
 };
 
@@ -86,6 +89,13 @@ prepare::PrepareOptions options_of(const PrepareCommand& command, const std::fil
   options.core.provenance = read_provenance(path, command.run.adapter);
   options.core.provenance.tool = command.version;
   options.executor = [choice = command.run.executor] { return make_executor(choice); };
+  options.keeps_work = command.keeps_work;
+  if (command.has_golden)
+    options.golden = [choice = command.run.executor](
+                         const contract::Contract& contract,
+                         std::span<const contract::WeightView> weights) {
+      return run_golden_probes(contract, weights, choice);
+    };
   for (const std::filesystem::path& key : command.keys)
     options.file.keys.push_back(contract::read_secret_key(key));
   return options;
@@ -157,6 +167,10 @@ void add_prepare(CLI::App& app) {
                     "keep the adapter beside the weights; it is merged into them otherwise");
   add_embedding_options(*prepare, command->embeddings);
   prepare->add_option("--key", command->keys, "secret key that signs: a .key file");
+  prepare->add_flag("!--no-golden", command->has_golden,
+                    "run no probes; a server of the core has none to run before it is ready");
+  prepare->add_flag("--keep-work", command->keeps_work,
+                    "keep the converted weights beside the output, for the next preparation");
   prepare->add_flag("--plan-only", command->plans_only,
                     "show shapes and memory; use no device and write nothing");
   prepare->callback([command] { run_prepare(*command); });
