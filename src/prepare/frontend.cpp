@@ -25,13 +25,9 @@ void take_special_ids(const text::Tokenizer& tokenizer, contract::Frontend& fron
 
 /// A template that cannot frame one message is of no use to a server.
 void check_template(const std::string& source, const text::Tokenizer& tokenizer) {
-  const text::SpecialIds& ids = tokenizer.special_ids();
   const text::ChatTemplate chat(source);
   const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", "Hello"}}};
-  const std::string prompt = chat.render(messages, {.add_generation_prompt = true,
-                                                    .bos_token = tokenizer.special_text(ids.bos),
-                                                    .eos_token = tokenizer.special_text(ids.eos),
-                                                    .now = text::local_time()});
+  const std::string prompt = chat.render(messages, text::prompt_options(tokenizer));
   ensure(!prompt.empty(), ErrorKind::invalid,
          "chat template: makes nothing of a user's message, expected a prompt");
 }

@@ -13,11 +13,19 @@ struct ParsedTemplate {
   TemplateFacts facts;
 };
 
-std::tm local_time() {
+ChatOptions chat_options(const Tokenizer& tokenizer) {
+  ChatOptions options;
+  options.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
+  options.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
+  return options;
+}
+
+ChatOptions prompt_options(const Tokenizer& tokenizer) {
+  ChatOptions options = chat_options(tokenizer);
+  options.add_generation_prompt = true;
   const std::time_t now = std::time(nullptr);
-  std::tm local = {};
-  ::localtime_r(&now, &local);
-  return local;
+  ::localtime_r(&now, &options.now.emplace());
+  return options;
 }
 
 ChatTemplate::ChatTemplate(std::string_view source) {

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "text/template_facts.h"
+#include "text/tokenizer.h"
 
 #include <cstdint>
 #include <ctime>
@@ -30,8 +31,12 @@ struct ChatOptions {
   TemplateLimits limits = {};
 };
 
-/// Now, in the time zone of this machine: what a template of a conversation is to see.
-std::tm local_time();
+/// What a template sees of a tokenizer.
+ChatOptions chat_options(const Tokenizer& tokenizer);
+
+/// The same where the conversation is to be answered now: up to where the answer begins, with the
+/// time in the zone of this machine.
+ChatOptions prompt_options(const Tokenizer& tokenizer);
 
 struct ParsedTemplate;
 

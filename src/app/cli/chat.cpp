@@ -88,10 +88,8 @@ class Conversation {
  private:
   GenerationPlan plan_answer() const {
     const text::Tokenizer& tokenizer = served_.model.tokenizer;
-    const std::string prompt = served_.model.chat_template->render(
-        messages_, {.add_generation_prompt = true,
-                    .bos_token = tokenizer.special_text(tokenizer.special_ids().bos),
-                    .eos_token = tokenizer.special_text(tokenizer.special_ids().eos)});
+    const std::string prompt =
+        served_.model.chat_template->render(messages_, text::prompt_options(tokenizer));
     serve::Request request;
     request.prompt = tokenizer.encode(prompt);
     const std::int64_t room = served_.model.context_tokens - std::ssize(request.prompt);

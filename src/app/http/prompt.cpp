@@ -153,17 +153,14 @@ Json read_messages(Fields& fields) {
 }
 
 PromptOptions read_prompt_options(Fields& fields, const ServedModel& model) {
-  const text::Tokenizer& tokenizer = model.tokenizer;
   PromptOptions options;
   options.continues_last = fields.boolean("continue_final_message", false);
   if (options.continues_last && fields.boolean("add_generation_prompt", false))
     refuse_value("continue_final_message",
                  "continue_final_message: excludes add_generation_prompt");
+  options.chat = text::prompt_options(model.tokenizer);
   text::ChatOptions& chat = options.chat;
   chat.add_generation_prompt = fields.boolean("add_generation_prompt", !options.continues_last);
-  chat.bos_token = tokenizer.special_text(tokenizer.special_ids().bos);
-  chat.eos_token = tokenizer.special_text(tokenizer.special_ids().eos);
-  chat.now = text::local_time();
   if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr)
     chat.variables = checked_variables(*variables, model);
   set_effort(fields, model, chat);

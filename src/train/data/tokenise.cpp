@@ -10,11 +10,6 @@ namespace {
 
 std::int64_t token_count(const TokenisedRow& row) { return std::ssize(row.ids); }
 
-text::ChatOptions chat_options(const text::Tokenizer& tokenizer) {
-  return {.bos_token = tokenizer.special_text(tokenizer.special_ids().bos),
-          .eos_token = tokenizer.special_text(tokenizer.special_ids().eos)};
-}
-
 /// Generation ends with the EOS, so what the template writes behind it is not learnt.
 TokenRange learnt_of_answer(const TokenisedRow& row, std::int64_t begin,
                             std::optional<text::TokenId> eos) {
@@ -59,7 +54,7 @@ TokenisedRow RowTokeniser::tokenise_completion(const CompletionRow& completion) 
 TokenisedRow RowTokeniser::tokenise_chat(const ChatRow& chat) {
   TokenisedRow row;
   for (const ChatExchange& exchange :
-       cut_chat(chat_template(), chat, chat_options(rules_.tokenizer))) {
+       cut_chat(chat_template(), chat, text::chat_options(rules_.tokenizer))) {
     if (row.ids.empty()) {
       encode_first(exchange.before, row);
     } else {
