@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/error.h"
+#include "base/write_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -36,12 +37,22 @@ struct OpenFile {
   int descriptor;
 };
 
+}  // namespace
+
 ErrorKind kind_of_write_error(int code) {
   return code == ENOSPC || code == EDQUOT || code == EFBIG ? ErrorKind::exhausted
                                                            : ErrorKind::invalid;
 }
 
-}  // namespace
+void write_all(int descriptor, std::span<const std::byte> bytes,
+               const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const auto count = ::write(descriptor, bytes.data(), bytes.size());
+    ensure(count >= 0 || errno == EINTR, kind_of_write_error(errno), "{}: cannot write: {}",
+           path.string(), std::strerror(errno));
+    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
 
 std::string read_file(const std::filesystem::path& path, std::int64_t max_bytes) {
   const OpenFile file(path);
@@ -98,14 +109,7 @@ AtomicFile::~AtomicFile() {
   ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto count = ::write(descriptor_, bytes.data(), bytes.size());
-    ensure(count >= 0 || errno == EINTR, kind_of_write_error(errno), "{}: cannot write: {}",
-           path_.string(), std::strerror(errno));
-    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-}
+void AtomicFile::write(std::span<const std::byte> bytes) { write_all(descriptor_, bytes, path_); }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/write_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -17,10 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 32;
-
-ErrorKind growing_kind(int error) {
-  return error == ENOSPC || error == EDQUOT ? ErrorKind::exhausted : ErrorKind::invalid;
-}
 
 std::string hash_of_text(std::string_view text) {
   return hex(hash128(std::as_bytes(std::span(text))));
@@ -91,24 +88,17 @@ bool has_bytes_of(const StoredWeight& weight, std::int64_t offset,
 
 GrowingFile::GrowingFile(const fs::path& path, std::int64_t bytes) : path_(path) {
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  ensure(descriptor_ >= 0, growing_kind(errno), "{}: cannot create: {}", path.string(),
+  ensure(descriptor_ >= 0, kind_of_write_error(errno), "{}: cannot create: {}", path.string(),
          std::strerror(errno));
   if (::ftruncate(descriptor_, bytes) == 0) return;
   const int error = errno;
   ::close(descriptor_);
-  fail(growing_kind(error), "{}: cannot cut: {}", path.string(), std::strerror(error));
+  fail(kind_of_write_error(error), "{}: cannot cut: {}", path.string(), std::strerror(error));
 }
 
 GrowingFile::~GrowingFile() { ::close(descriptor_); }
 
-void GrowingFile::append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto count = ::write(descriptor_, bytes.data(), bytes.size());
-    ensure(count >= 0 || errno == EINTR, growing_kind(errno), "{}: cannot write: {}",
-           path_.string(), std::strerror(errno));
-    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-}
+void GrowingFile::append(std::span<const std::byte> bytes) { write_all(descriptor_, bytes, path_); }
 
 WeightStore::Kept WeightStore::read_kept(const fs::path& bytes, const fs::path& list,
                                          const Tell& tell) {

@@ -1,6 +1,7 @@
 #include "prepare/work_directory.h"
 
 #include "base/error.h"
+#include "base/write_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -30,8 +31,8 @@ std::vector<fs::path> kept_work(const fs::path& directory) {
 void make_work_directory(const fs::path& path) {
   std::error_code error;
   const bool is_new = fs::create_directory(path, error);
-  ensure(!error, error.value() == ENOSPC ? ErrorKind::exhausted : ErrorKind::invalid,
-         "{}: cannot make this directory: {}", path.string(), error.message());
+  ensure(!error, kind_of_write_error(error.value()), "{}: cannot make this directory: {}",
+         path.string(), error.message());
   ensure(is_new || fs::is_empty(path) || fs::exists(path / kLockName), ErrorKind::invalid,
          "{}: has files of others, expected the work of a preparation or nothing", path.string());
 }
