@@ -167,10 +167,10 @@ void attention(const Attention& args, void* scratch, int threads) {
 void paged_attention(const PagedAttention& args, void* scratch, int threads) {
   const std::int64_t capacity = args.pages > 0 ? args.pages_per_row * args.page_tokens : 0;
   const auto span_of = [&](std::int64_t row) {
-    const AttentionTokens tokens = attention_tokens(args.shape, args.query_indptr, row);
-    const std::int64_t count = tokens.end - tokens.begin;
+    const Range tokens = attention_tokens(args.shape, args.query_indptr, row);
     const std::int64_t length = args.kv_length[row];
-    return AttentionSpan{row, tokens.begin, count, length - count, std::min(length, capacity)};
+    return AttentionSpan{row, tokens.begin, tokens.size(), length - tokens.size(),
+                         std::min(length, capacity)};
   };
   attention_clear(args.shape, attention_tokens_end(args.shape, args.query_indptr, args.rows),
                   args.o, nullptr);

@@ -2,6 +2,7 @@
 
 #include "exec/cpu/kernels/attention.h"
 #include "exec/cpu/kernels/attention_scratch.h"
+#include "exec/cpu/kernels/range.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -70,16 +71,10 @@ inline AttentionQuery attention_query(const AttentionShape& shape, const Attenti
           attention_seen(shape, work.span, index)};
 }
 
-/// The tokens [begin, end) of a span.
-struct AttentionTokens {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 /// The tokens that `indptr` gives span `index`. It is data: what it says is cut to the tokens there
 /// are.
-inline AttentionTokens attention_tokens(const AttentionShape& shape, const std::int32_t* indptr,
-                                        std::int64_t index) {
+inline Range attention_tokens(const AttentionShape& shape, const std::int32_t* indptr,
+                              std::int64_t index) {
   const std::int64_t begin = std::clamp<std::int64_t>(indptr[index], 0, shape.tokens);
   return {begin, std::clamp<std::int64_t>(indptr[index + 1], begin, shape.tokens)};
 }
@@ -93,9 +88,8 @@ inline std::int64_t attention_tokens_end(const AttentionShape& shape, const std:
 /// A packed document as a span.
 inline AttentionSpan attention_document(const AttentionShape& shape, const std::int32_t* indptr,
                                         std::int64_t document) {
-  const AttentionTokens tokens = attention_tokens(shape, indptr, document);
-  const std::int64_t count = tokens.end - tokens.begin;
-  return {document, tokens.begin, count, 0, count};
+  const Range tokens = attention_tokens(shape, indptr, document);
+  return {document, tokens.begin, tokens.size(), 0, tokens.size()};
 }
 
 /// Tiles of all spans and kv heads.

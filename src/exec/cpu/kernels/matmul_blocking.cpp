@@ -27,8 +27,8 @@ std::int64_t useful_threads(const MatmulShape& shape) {
 // One row has no neighbours; more are packed by groups of four or eight.
 std::int64_t pitch_of(const MatmulBlocking& blocking) {
   const std::int64_t tile_rows = blocking.tile_rows;
-  if (blocking.dot && blocking.kernels.dot.pitch_step > 8)
-    return ceil_div(tile_rows, blocking.kernels.dot.pitch_step) * blocking.kernels.dot.pitch_step;
+  const std::int64_t step = blocking.kernels.dot.pitch_step;
+  if (blocking.dot && step > 0) return ceil_div(tile_rows, step) * step;
   if (tile_rows == 1) return 1;
   return tile_rows <= 4 ? 4 : ceil_div(tile_rows, 8) * 8;
 }

@@ -2,6 +2,7 @@
 
 #include "exec/cpu/kernels/matmul.h"
 #include "exec/cpu/kernels/matmul_kernels.h"
+#include "exec/cpu/kernels/range.h"
 
 #include <cstdint>
 
@@ -9,13 +10,6 @@ namespace parhelion::exec::cpu {
 
 /// Panels that are packed together: their source rows then are long enough to stream.
 inline constexpr std::int64_t kPanelsPerPack = 4;
-
-/// A half-open interval.
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t size() const { return end - begin; }
-};
 
 /// The `index`-th of `parts` nearly equal pieces of `whole`.
 Range piece(Range whole, std::int64_t parts, std::int64_t index);

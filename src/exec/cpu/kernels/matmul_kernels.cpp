@@ -64,11 +64,8 @@ MatmulKernels matmul_kernels(Tier tier) {
   target.Update(highway_targets(tier));
   MatmulKernels kernels = HWY_DISPATCH_TABLE(matmul_target_kernels)[target.GetIndex()]();
   if (tier == Tier::avx512_bf16) {
-    kernels.dot = {.tiles = bf16_dot_tiles(),
-                   .rows = kDotRows,
-                   .pitch_step = 8,
-                   .depth_step = 2,
-                   .pack = kernels.pack_pairs};
+    kernels.dot = {
+        .tiles = bf16_dot_tiles(), .rows = kDotRows, .depth_step = 2, .pack = kernels.pack_pairs};
   }
   if (tier == Tier::amx_bf16) {
     kernels.dot = {.tiles = amx_tiles(),

@@ -69,7 +69,7 @@ using WidenFunction = void (*)(const void* pairs, std::int64_t depth, float* pan
 struct DotKernels {
   const TileFunction* tiles = nullptr;  // indexed by rows - 1; null where the processor has none
   std::int64_t rows = 0;                // of the tallest tile
-  std::int64_t pitch_step = 0;          // the pitch of a panel of several rows of a is a multiple
+  std::int64_t pitch_step = 0;          // the pitch of a panel of a is a multiple; 0: as for others
   std::int64_t depth_step = 0;          // a panel of a is filled up to a multiple of these terms
   PackFunction pack = nullptr;          // bf16 to panels of a
   void (*release)() = nullptr;          // what a thread calls after its last tile; null: nothing
