@@ -13,7 +13,7 @@ namespace {
 constexpr double kToleranceF32 = 0.01;
 constexpr double kToleranceBf16 = 0.5;
 
-/// The element kind of the widest matrix: what the model computes in.
+/// What the model computes in: the element kind of its matrices.
 ir::Kind computed_kind(std::span<const contract::WeightView> weights) {
   for (const contract::WeightView& weight : weights)
     if (weight.type.rank() > 1 && weight.type.kind() != ir::Kind::f32) return weight.type.kind();

@@ -19,7 +19,6 @@ namespace {
 // Positions, lengths and ids are 32-bit numbers on the device, sums of a few of them too.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 constexpr double kNoBound = std::numeric_limits<float>::max();
-constexpr double kMostTopK = std::int64_t{1} << 30;
 constexpr std::int64_t kDefaultCompletionTokens = 8;
 constexpr std::int64_t kMostCompletionTokens = 64;
 

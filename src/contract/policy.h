@@ -16,6 +16,9 @@ struct SamplingValue {
   bool operator==(const SamplingValue&) const = default;
 };
 
+/// The most that top_k may be, in a policy and in a request.
+inline constexpr double kMostTopK = 1 << 30;
+
 /// Sampling of a model, as its author means it. Greedy (temperature 0) is always in range.
 struct SamplingPolicy {
   SamplingValue temperature;

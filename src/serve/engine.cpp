@@ -270,7 +270,7 @@ void Engine::audit() const {
 }
 
 void Engine::forget() {
-  cache_.reset();
+  reset_cache();
   counts_ = {};
 }
 

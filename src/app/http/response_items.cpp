@@ -56,9 +56,14 @@ void add_call(const Json& item, const std::string& where, Json::Array& messages)
   messages.push_back(std::move(message));
 }
 
-void add_item(const Json& item, const std::string& where, Json::Array& messages) {
+/// An item without a type is a message.
+std::string item_kind(const Json& item, const std::string& where) {
   const Json* type = item.find("type");
-  const std::string kind = type == nullptr ? "message" : type->as_string(where);
+  return type == nullptr ? "message" : type->as_string(where);
+}
+
+void add_item(const Json& item, const std::string& where, Json::Array& messages) {
+  const std::string kind = item_kind(item, where);
   if (kind == "message") {
     const std::string& role = needed(item, "role", where).as_string(where);
     messages.push_back(Json::Object{{"role", role == "developer" ? "system" : role},
@@ -93,11 +98,10 @@ Json content_parts(const Json& content, bool is_answer) {
 
 /// An item with all that clients expect of one.
 Json full_item(const Json& item, std::string id) {
-  const Json* type = item.find("type");
-  const Json kind = type == nullptr ? Json("message") : *type;
+  const std::string kind = item_kind(item, "input");
   const Json* role = item.find("role");
   const bool is_answer = role != nullptr && *role == Json("assistant");
-  const bool is_message = kind == Json("message");
+  const bool is_message = kind == "message";
   Json::Object made = {{"id", std::move(id)}, {"type", kind}, {"status", "completed"}};
   for (const auto& [key, value] : item.as_object("input")) {
     const bool is_set = key == "id" || key == "type" || key == "status";
@@ -132,9 +136,8 @@ Json::Array full_items(const Json::Array& items, std::string_view response_id) {
   Json::Array made;
   const std::string_view end = response_id.substr(response_id.find('_') + 1);
   for (const Json& item : items) {
-    const Json* type = item.find("type");
-    const std::string kind = type == nullptr ? "message" : type->as_string("input");
-    made.push_back(full_item(item, fmt::format("{}_{}_in{}", id_prefix(kind), end, made.size())));
+    const std::string_view prefix = id_prefix(item_kind(item, "input"));
+    made.push_back(full_item(item, fmt::format("{}_{}_in{}", prefix, end, made.size())));
   }
   return made;
 }

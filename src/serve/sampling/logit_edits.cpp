@@ -49,6 +49,12 @@ void set_bit(std::span<std::uint32_t> bits, std::int32_t id, bool value) {
   bits[at / 32] = value ? bits[at / 32] | bit : bits[at / 32] & ~bit;
 }
 
+/// Sets the first `count` bits, and clears those behind.
+void set_first(std::span<std::uint32_t> bits, std::int64_t count) {
+  std::ranges::fill(bits, ~0u);
+  if (count % 32 != 0) bits.back() = (1u << (count % 32)) - 1;
+}
+
 }  // namespace
 
 bool LogitEdits::are_asked(const contract::SamplingPolicy& policy, const Request& request) {
@@ -95,8 +101,7 @@ LogitEdits::LogitEdits(const contract::Contract& contract, const Request& reques
 void LogitEdits::allow(const contract::Contract& contract, const Request& request) {
   if (request.allowed_ids.empty() && request.bad_ids.empty()) return;
   allowed_.resize(mask_words(contract.vocabulary));
-  for (std::int32_t id = 0; request.allowed_ids.empty() && id < contract.vocabulary; ++id)
-    set_bit(allowed_, id, true);
+  if (request.allowed_ids.empty()) set_first(allowed_, contract.vocabulary);
   for (const std::int32_t id : request.allowed_ids) {
     check_edit_id("allowed_ids", id, contract.vocabulary);
     set_bit(allowed_, id, true);

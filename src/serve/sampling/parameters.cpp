@@ -19,9 +19,8 @@ void check_legal(std::string_view name, const std::optional<double>& value, doub
 
 SamplingParameters effective_sampling(const contract::SamplingPolicy& policy,
                                       const Request& request) {
-  constexpr double kMostTopK = 1 << 30;
   check_legal("temperature", request.temperature, 0, 1e6);
-  check_legal("top_k", request.top_k, 0, kMostTopK);
+  check_legal("top_k", request.top_k, 0, contract::kMostTopK);
   check_legal("top_p", request.top_p, 0, 1);
   check_legal("min_p", request.min_p, 0, 1);
   SamplingParameters result{
