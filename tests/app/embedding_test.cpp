@@ -82,7 +82,7 @@ class EmbeddingTest : public EngineTest {
   EmbeddingTest() {
     opened_ = model::open_model(kEmbeddingDirectory);
     shape_.context_tokens = 128;
-    shape_.embed_catalogue = {many_rows(12, 3, 3), many_rows(24, 6, 6)};
+    shape_.embed_catalogue = {test::step_capacities(12, 3, 3), test::step_capacities(24, 6, 6)};
   }
   static std::vector<float> embed(serve::Engine& engine, const std::vector<std::int32_t>& ids) {
     VectorListener listener;

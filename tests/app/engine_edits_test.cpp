@@ -149,6 +149,7 @@ TEST_F(EngineEdits, ThePromptsTokensHaveTheirLikeliestToo) {
     ASSERT_EQ(event.top_count, 2);
     EXPECT_GE(event.top[0].log_probability, event.token.log_probability);
     EXPECT_GE(event.top[0].log_probability, event.top[1].log_probability);
+    EXPECT_LT(event.top[0].log_probability, 0);
   }
 }
 

@@ -63,7 +63,7 @@ std::span<const std::byte> page_of(std::span<const std::byte> cache, std::size_t
 
 TEST_F(WorkedExample, N33InactiveRowsLeaveEveryOtherPageAsItIs) {
   constexpr std::size_t kPages = 12;
-  shape_.catalogue = {many_rows(8, 8, 8)};
+  shape_.catalogue = {test::step_capacities(8, 8, 8)};
   shape_.edited_catalogue = {};
   shape_.slots = 8;
   executor_ = exec::make_cpu_executor({.threads = 2});

@@ -1,14 +1,18 @@
 #pragma once
 
+#include "app/poison.h"
 #include "app/weights.h"
 #include "base/random.h"
 #include "exec/cpu/cpu_executor.h"
 #include "model/open.h"
 #include "prepare/make_contract.h"
 #include "serve/engine.h"
+#include "support/capacities.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,14 +20,6 @@
 #include <vector>
 
 namespace parhelion::app {
-
-inline ir::Capacities many_rows(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = logit_rows;
-  return result;
-}
 
 /// What one sequence said.
 struct Heard {
@@ -112,14 +108,22 @@ class EngineTest : public testing::Test {
     return result;
   }
 
+  bool pages_are_finite() const {
+    const auto pages = executor_->download("cache.layers.0.value");
+    const auto* values = reinterpret_cast<const float*>(pages.data());
+    return std::all_of(values, values + pages.size() / sizeof(float),
+                       [](float value) { return std::isfinite(value); });
+  }
+
   model::OpenedModel opened_;
-  prepare::ServingShape shape_ = {.kind = ir::Kind::f32,
-                                  .context_tokens = 64,
-                                  .catalogue = {many_rows(1, 1, 1), many_rows(6, 6, 6),
-                                                many_rows(8, 6, 8), many_rows(24, 6, 6)},
-                                  .page_tokens = 4,
-                                  .slots = 6,
-                                  .edited_catalogue = {many_rows(6, 6, 6), many_rows(24, 6, 6)}};
+  prepare::ServingShape shape_ = {
+      .kind = ir::Kind::f32,
+      .context_tokens = 64,
+      .catalogue = {test::step_capacities(1, 1, 1), test::step_capacities(6, 6, 6),
+                    test::step_capacities(8, 6, 8), test::step_capacities(24, 6, 6)},
+      .page_tokens = 4,
+      .slots = 6,
+      .edited_catalogue = {test::step_capacities(6, 6, 6), test::step_capacities(24, 6, 6)}};
   int threads_ = 1;
   std::unique_ptr<exec::Executor> executor_;
   std::unique_ptr<serve::Engine> engine_;

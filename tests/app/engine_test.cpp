@@ -119,14 +119,7 @@ TEST_F(EngineTest, CancellationEndsARequestWithinTwoSteps) {
 TEST_F(EngineTest, ARowThatIsNotFiniteEndsAloneAndLeavesNothingBehind) {
   opened_ = model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_scaled");
   serve::Engine& engine = make({});
-  const auto kept = executor_->download("model.embed_tokens.weight");
-  const std::vector<std::byte> embedding(kept.begin(), kept.end());
-  const std::size_t row_bytes =
-      embedding.size() / static_cast<std::size_t>(opened_.model.vocabulary);
-  executor_->upload("model.embed_tokens.weight", [&](std::span<std::byte> bytes) {
-    std::ranges::copy(embedding, bytes.begin());
-    std::ranges::fill(bytes.subspan(9 * row_bytes, row_bytes), std::byte{0xff});  // NaN
-  });
+  poison_embedding(opened_.model, 9, *executor_);
   Listener bad, good;
   engine.add(
       engine.sequences_of({.prompt = {30, 9, 31}, .max_tokens = 4, .temperature = 0.0}, {1}, bad));
@@ -136,10 +129,7 @@ TEST_F(EngineTest, ARowThatIsNotFiniteEndsAloneAndLeavesNothingBehind) {
   }
   EXPECT_EQ(bad.heard[0].finish->reason, FinishReason::numeric_failure);
   EXPECT_EQ(engine.counts().numeric_failures, 1);
-  const auto pages = executor_->download("cache.layers.0.value");
-  const auto* values = reinterpret_cast<const float*>(pages.data());
-  EXPECT_TRUE(std::all_of(values, values + pages.size() / sizeof(float),
-                          [](float value) { return std::isfinite(value); }));
+  EXPECT_TRUE(pages_are_finite());
 }
 
 TEST_F(EngineTest, StopIdsAndFiltersEndASequence) {

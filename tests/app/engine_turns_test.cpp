@@ -33,25 +33,6 @@ class EngineTurns : public EngineTest {
     }
     return order;
   }
-
-  /// Gives an id an embedding that is not finite.
-  void poison(std::size_t id) {
-    const auto kept = executor_->download("model.embed_tokens.weight");
-    const std::vector<std::byte> embedding(kept.begin(), kept.end());
-    const std::size_t row_bytes =
-        embedding.size() / static_cast<std::size_t>(opened_.model.vocabulary);
-    executor_->upload("model.embed_tokens.weight", [&](std::span<std::byte> bytes) {
-      std::ranges::copy(embedding, bytes.begin());
-      std::ranges::fill(bytes.subspan(id * row_bytes, row_bytes), std::byte{0xff});  // NaN
-    });
-  }
-
-  bool pages_are_finite() const {
-    const auto pages = executor_->download("cache.layers.0.value");
-    const auto* values = reinterpret_cast<const float*>(pages.data());
-    return std::all_of(values, values + pages.size() / sizeof(float),
-                       [](float value) { return std::isfinite(value); });
-  }
 };
 
 TEST_F(EngineTurns, AnUrgentPromptGoesBeforeALongOneThatCameFirst) {
@@ -77,7 +58,7 @@ TEST_F(EngineTurns, APromptThatIsCancelledLeavesNothingThatIsNotFinite) {
   opened_ = model::open_model(std::filesystem::path(PARHELION_TEST_DATA) / "model/llama_scaled");
   for (const bool overlaps : {false, true}) {
     serve::Engine& engine = make({.step_tokens = 6, .overlaps = overlaps});
-    poison(9);
+    poison_embedding(opened_.model, 9, *executor_);
     Listener bad, good;
     engine.add(engine.sequences_of(
         {.prompt = std::vector<std::int32_t>(40, 9), .max_tokens = 4, .temperature = 0.0}, {1},

@@ -34,16 +34,12 @@ void read_config(std::string_view text) {
   if (generation != nullptr) parhelion::model::apply_generation_config(*generation, model);
 }
 
-bool is_bad_input(ErrorKind kind) {
-  return kind == ErrorKind::invalid || kind == ErrorKind::corrupt || kind == ErrorKind::unsupported;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) try {
   read_config({reinterpret_cast<const char*>(data), size});
   return 0;
 } catch (const Error& error) {
-  if (!is_bad_input(error.kind())) throw;
+  if (!parhelion::is_bad_input(error.kind())) throw;
   return 0;
 }

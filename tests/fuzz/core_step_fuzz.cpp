@@ -10,6 +10,7 @@
 #include "ir/passes/lower.h"
 #include "model/recipes/registry.h"
 #include "prepare/make_contract.h"
+#include "support/capacities.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,16 +26,11 @@ constexpr std::string_view kConfig =
     R"("num_attention_heads":2,"num_key_value_heads":1,"head_dim":8,"rms_norm_eps":1e-6,"hidden_act":"silu",)"
     R"("max_position_embeddings":64,"rope_theta":10000,"tie_word_embeddings":true,"eos_token_id":2})";
 
-ir::Capacities capacities(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result = prepare::one_row(tokens, logit_rows);
-  result[ir::Symbol::rows] = rows;
-  return result;
-}
-
 contract::Contract sound_contract() {
   const Json config = parse_json(kConfig, "config.json");
-  const std::vector<ir::Capacities> catalogue = {capacities(1, 1, 1), capacities(2, 2, 2),
-                                                 capacities(9, 3, 4)};
+  const std::vector<ir::Capacities> catalogue = {test::step_capacities(1, 1, 1),
+                                                 test::step_capacities(2, 2, 2),
+                                                 test::step_capacities(9, 3, 4)};
   return prepare::make_contract(model::find_recipe(config).from_config(config),
                                 {.kind = ir::Kind::f32,
                                  .context_tokens = 12,
@@ -43,7 +39,7 @@ contract::Contract sound_contract() {
                                  .slots = 3,
                                  .edited_catalogue = catalogue,
                                  .copy_lanes = 3,
-                                 .embed_catalogue = {capacities(9, 3, 3)}});
+                                 .embed_catalogue = {test::step_capacities(9, 3, 3)}});
 }
 
 /// Takes an input apart; behind its end are zeros.
@@ -118,10 +114,6 @@ void run_step(const contract::Contract& contract, Numbers& numbers) {
       executor->upload(buffer.name, [&](std::span<std::byte> bytes) { numbers.fill(bytes); });
   }
   plan->run();
-}
-
-bool is_bad_input(ErrorKind kind) {
-  return kind == ErrorKind::invalid || kind == ErrorKind::corrupt || kind == ErrorKind::unsupported;
 }
 
 }  // namespace

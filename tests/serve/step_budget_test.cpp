@@ -1,5 +1,7 @@
 #include "serve/step_budget.h"
 
+#include "support/capacities.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -10,11 +12,7 @@ namespace {
 using Seconds = StepBudget::Seconds;
 
 ir::Capacities budget_instance(std::int64_t tokens, std::int64_t rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = rows;
-  return result;
+  return test::step_capacities(tokens, rows, rows);
 }
 
 class StepBudgetTest : public testing::Test {

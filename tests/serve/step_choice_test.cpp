@@ -1,17 +1,11 @@
 #include "serve/step_choice.h"
 
+#include "support/capacities.h"
+
 #include <gtest/gtest.h>
 
 namespace parhelion::serve {
 namespace {
-
-ir::Capacities instance_of(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = logit_rows;
-  return result;
-}
 
 class StepChoice : public testing::Test {
  protected:
@@ -32,10 +26,11 @@ class StepChoice : public testing::Test {
 
   std::vector<std::int32_t> ids_ = std::vector<std::int32_t>(64, 1);
   std::vector<LogitQuery> queries_ = std::vector<LogitQuery>(64);
-  InstanceSet instances_ = {.catalogue = {instance_of(1, 1, 1), instance_of(8, 8, 8),
-                                          instance_of(16, 4, 4), instance_of(64, 8, 8)},
-                            .edits = {0, 2, 2, 5},
-                            .plans = {}};
+  InstanceSet instances_ = {
+      .catalogue = {test::step_capacities(1, 1, 1), test::step_capacities(8, 8, 8),
+                    test::step_capacities(16, 4, 4), test::step_capacities(64, 8, 8)},
+      .edits = {0, 2, 2, 5},
+      .plans = {}};
 };
 
 TEST_F(StepChoice, TakesTheFirstInstanceThatHoldsTokensRowsAndQueries) {
@@ -54,7 +49,7 @@ TEST_F(StepChoice, DecodesOnlyRowsOfOneToken) {
   EXPECT_EQ(choice_of({1, 2, 1}), 2u);
   EXPECT_EQ(choice_of({1, 0, 1}), 2u);
   InstanceSet decode;
-  decode.catalogue = {instance_of(8, 8, 8)};
+  decode.catalogue = {test::step_capacities(8, 8, 8)};
   decode.edits = {0};
   EXPECT_EQ(covering_instance(decode, rows_of({2, 1})), std::nullopt);
 }
@@ -67,9 +62,9 @@ TEST_F(StepChoice, HasRoomForEdits) {
 }
 
 TEST_F(StepChoice, GivesARowOneTokenOfADecodeInstance) {
-  EXPECT_EQ(most_row_tokens(instance_of(8, 8, 8)), 1);
-  EXPECT_EQ(most_row_tokens(instance_of(8, 1, 8)), 8);
-  EXPECT_EQ(most_row_tokens(instance_of(1, 1, 1)), 1);
+  EXPECT_EQ(most_row_tokens(test::step_capacities(8, 8, 8)), 1);
+  EXPECT_EQ(most_row_tokens(test::step_capacities(8, 1, 8)), 8);
+  EXPECT_EQ(most_row_tokens(test::step_capacities(1, 1, 1)), 1);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "serve/step_plan.h"
 
+#include "support/capacities.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,14 +11,6 @@ namespace parhelion::serve {
 namespace {
 
 using testing::ElementsAre;
-
-ir::Capacities step_of(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = logit_rows;
-  return result;
-}
 
 class StepPlan : public testing::Test {
  protected:
@@ -67,7 +61,8 @@ class StepPlan : public testing::Test {
 };
 
 TEST_F(StepPlan, ThoseWhoseEditsHaveNoRoomGoFirstInTheNextStep) {
-  const InstanceSet instances{.catalogue = {step_of(8, 8, 8)}, .edits = {10}, .plans = {}};
+  const InstanceSet instances{
+      .catalogue = {test::step_capacities(8, 8, 8)}, .edits = {10}, .plans = {}};
   for (int i = 0; i < 3; ++i) add_edited(4);
   EXPECT_THAT(next_step(instances, 8), ElementsAre(1, 2));
   EXPECT_THAT(next_step(instances, 8), ElementsAre(3, 1));
@@ -75,7 +70,8 @@ TEST_F(StepPlan, ThoseWhoseEditsHaveNoRoomGoFirstInTheNextStep) {
 }
 
 TEST_F(StepPlan, ASequenceTakesRoomForTheIdsThatItNamesNow) {
-  const InstanceSet instances{.catalogue = {step_of(8, 8, 8)}, .edits = {10}, .plans = {}};
+  const InstanceSet instances{
+      .catalogue = {test::step_capacities(8, 8, 8)}, .edits = {10}, .plans = {}};
   contract::Contract contract;
   contract.vocabulary = 64;
   contract.cache.context_tokens = 64;
@@ -91,7 +87,9 @@ TEST_F(StepPlan, ASequenceTakesRoomForTheIdsThatItNamesNow) {
 
 TEST_F(StepPlan, PromptsThatAreScoredAndOthersBeginByTurns) {
   const InstanceSet instances{
-      .catalogue = {step_of(8, 4, 8), step_of(32, 4, 4)}, .edits = {0, 0}, .plans = {}};
+      .catalogue = {test::step_capacities(8, 4, 8), test::step_capacities(32, 4, 4)},
+      .edits = {0, 0},
+      .plans = {}};
   add({.prompt = prompt_of(40), .max_tokens = 1, .prompt_log_probabilities = true});
   add({.prompt = prompt_of(60), .max_tokens = 1});
   EXPECT_THAT(next_step(instances, 32), ElementsAre(2));
@@ -104,7 +102,8 @@ TEST_F(StepPlan, PromptsThatAreScoredAndOthersBeginByTurns) {
 }
 
 TEST_F(StepPlan, DecodesBeforeItGoesOnWithPrompts) {
-  const InstanceSet instances{.catalogue = {step_of(8, 4, 4)}, .edits = {0}, .plans = {}};
+  const InstanceSet instances{
+      .catalogue = {test::step_capacities(8, 4, 4)}, .edits = {0}, .plans = {}};
   add({.prompt = prompt_of(20), .max_tokens = 1});
   add({.prompt = prompt_of(5), .max_tokens = 1}).launched = 4;
   EXPECT_THAT(next_step(instances, 8), ElementsAre(2, 1));

@@ -8,12 +8,14 @@
 // a request had no end, or the answer changed.
 
 #include "app/mixed_load.h"
+#include "app/poison.h"
 #include "app/weights.h"
 #include "base/error.h"
 #include "exec/cpu/cpu_executor.h"
 #include "model/open.h"
 #include "prepare/make_contract.h"
 #include "serve/complete.h"
+#include "support/capacities.h"
 
 #include <chrono>
 #include <cstdio>
@@ -28,14 +30,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int32_t kPoison = 9;
-
-ir::Capacities instance_of(std::int64_t tokens, std::int64_t rows, std::int64_t logit_rows) {
-  ir::Capacities result;
-  result[ir::Symbol::tokens] = tokens;
-  result[ir::Symbol::rows] = rows;
-  result[ir::Symbol::logit_rows] = logit_rows;
-  return result;
-}
 
 /// Hears the request that comes again and again.
 class GoldenSink final : public serve::Sink {
@@ -81,7 +75,7 @@ class Soaked {
     upload_weights(opened, ir::Kind::f32, *executor_);
     golden_ = std::make_unique<GoldenSink>(
         serve::complete(engine_, golden_request(), [](std::int32_t) {}).ids);
-    poison(opened);
+    poison_embedding(opened.model, kPoison, *executor_);
     load_.poison = kPoison;
   }
 
@@ -121,27 +115,16 @@ class Soaked {
  private:
   static contract::Contract contract_of(const model::OpenedModel& opened) {
     contract::Contract contract = prepare::make_contract(
-        opened.model, {.kind = ir::Kind::f32,
-                       .context_tokens = 64,
-                       .catalogue = {instance_of(1, 1, 1), instance_of(6, 6, 6),
-                                     instance_of(8, 6, 8), instance_of(24, 6, 6)},
-                       .page_tokens = 4,
-                       .slots = 6,
-                       .edited_catalogue = {instance_of(6, 6, 6), instance_of(24, 6, 6)}});
+        opened.model,
+        {.kind = ir::Kind::f32,
+         .context_tokens = 64,
+         .catalogue = {test::step_capacities(1, 1, 1), test::step_capacities(6, 6, 6),
+                       test::step_capacities(8, 6, 8), test::step_capacities(24, 6, 6)},
+         .page_tokens = 4,
+         .slots = 6,
+         .edited_catalogue = {test::step_capacities(6, 6, 6), test::step_capacities(24, 6, 6)}});
     contract.stop_ids = {7};
     return contract;
-  }
-
-  /// Makes the embedding of one id NaN.
-  void poison(const model::OpenedModel& opened) {
-    const std::string name = "model.embed_tokens.weight";
-    const auto kept = executor_->download(name);
-    const std::vector<std::byte> all(kept.begin(), kept.end());
-    const std::size_t row = all.size() / static_cast<std::size_t>(opened.model.vocabulary);
-    executor_->upload(name, [&](std::span<std::byte> bytes) {
-      std::ranges::copy(all, bytes.begin());
-      std::ranges::fill(bytes.subspan(kPoison * row, row), std::byte{0xff});
-    });
   }
 
   std::unique_ptr<exec::Executor> executor_;
