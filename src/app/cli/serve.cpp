@@ -147,8 +147,10 @@ void drain(ServingParts& parts, StopSignals& signals, double limit) {
 /// Loads the model while the gate answers. False: a signal came before it was done.
 bool load(ServingParts& parts, const ServeOptions& options, StopSignals& signals,
           const std::function<void(std::string_view)>& on_failure) {
-  parts.loading =
-      std::async(std::launch::async, [&] { return start_engine(options.serving, on_failure); });
+  // Its own copies: a signal may end this function before the thread has begun.
+  parts.loading = std::async(std::launch::async, [serving = options.serving, on_failure] {
+    return start_engine(serving, on_failure);
+  });
   while (parts.loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     if (signals.comes_within(std::chrono::milliseconds(5))) return false;
   }
