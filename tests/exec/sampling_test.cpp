@@ -4,12 +4,14 @@
 #include "support/tensor.h"
 #include "support/vector_targets.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace parhelion::exec::cpu {
 namespace {
 
-/// Rows of logits with one setting for all, drawn with offsets 0, 1, 2 and so on.
+/// Rows of logits with one setting for all, drawn with offsets first_offset, + 1, + 2 and so on.
 struct SamplingCase {
   std::int64_t rows = 1;
   std::int64_t vocabulary = 0;
@@ -18,6 +20,7 @@ struct SamplingCase {
   float top_p = 1.0f;
   float min_p = 0.0f;
   std::uint64_t seed = 5;
+  std::uint64_t first_offset = 0;
 };
 
 struct SamplingResult {
@@ -34,7 +37,7 @@ SamplingResult run_sampling(const SamplingCase& made, const test::Tensor<float>&
   const std::vector<float> min_p(rows, made.min_p);
   const std::vector<std::uint64_t> seed(rows, made.seed);
   std::vector<std::uint64_t> offset(rows);
-  std::iota(offset.begin(), offset.end(), std::uint64_t{0});
+  std::iota(offset.begin(), offset.end(), made.first_offset);
   SamplingResult result = {test::Tensor<std::int32_t>(made.rows), test::Tensor<float>(made.rows)};
   test::Tensor<unsigned char> scratch(
       static_cast<std::int64_t>(sample_scratch_bytes(made.rows, made.vocabulary, threads)));
@@ -88,6 +91,72 @@ TEST(Sampling, SharpensByTemperature) {
   const double sum = 0.01 + 0.16 + 0.04 + 0.01 + 0.04;
   expect_shares({.rows = 20000, .vocabulary = 5, .temperature = 0.5f},
                 {0.01 / sum, 0.16 / sum, 0.04 / sum, 0.01 / sum, 0.04 / sum});
+}
+
+/// What each id should be drawn with, in float64. Logits differ, so there are no ties.
+std::vector<double> expected_shares(const SamplingCase& made, const std::vector<float>& row) {
+  const double temperature{made.temperature};
+  const double min_p{made.min_p};
+  const double top_p{made.top_p};
+  const std::vector<double> logits(row.begin(), row.end());
+  std::vector<std::size_t> order(row.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return logits[a] > logits[b]; });
+  std::vector<double> weight(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i)
+    weight[i] = std::exp((logits[i] - logits[order[0]]) / temperature);
+  const auto keep = [&](std::size_t count) {
+    for (std::size_t i = count; i < order.size(); ++i) weight[order[i]] = 0;
+  };
+  keep(static_cast<std::size_t>(
+      std::count_if(weight.begin(), weight.end(), [&](double w) { return w >= min_p; })));
+  if (made.top_k > 0) keep(static_cast<std::size_t>(made.top_k));
+  const double left = std::accumulate(weight.begin(), weight.end(), 0.0);
+  double mass = 0;
+  std::size_t count = 0;
+  while (count < order.size() && (count == 0 || mass < top_p * left))
+    mass += weight[order[count++]];
+  keep(count);
+  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  for (double& each : weight) each /= total;
+  return weight;
+}
+
+/// Pearson's statistic of 10^6 draws, over the value that one in 10^4 passes (Wilson and Hilferty,
+/// 1931).
+double chi_square_ratio(SamplingCase made, const std::vector<float>& row) {
+  constexpr int kBatches = 100;
+  made.vocabulary = static_cast<std::int64_t>(row.size());
+  made.rows = 10'000;
+  const std::vector<double> want = expected_shares(made, row);
+  std::vector<double> seen(row.size());
+  for (int batch = 0; batch < kBatches; ++batch) {
+    made.first_offset = static_cast<std::uint64_t>(batch * made.rows);
+    const std::vector<double> share = frequencies(made, row);
+    for (std::size_t i = 0; i < seen.size(); ++i) seen[i] += share[i] / kBatches;
+  }
+  double statistic = 0;
+  int freedom = -1;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (want[i] == 0) {
+      EXPECT_EQ(seen[i], 0) << "id " << i;
+      continue;
+    }
+    statistic += 1e6 * (seen[i] - want[i]) * (seen[i] - want[i]) / want[i];
+    ++freedom;
+  }
+  const double part = 2.0 / (9.0 * freedom);
+  return statistic / (freedom * std::pow(1 - part + 3.719 * std::sqrt(part), 3));
+}
+
+TEST(Sampling, PassesAChiSquareTestOfAMillionDraws) {
+  std::vector<float> row;
+  for (int i = 0; i < 48; ++i) row.push_back(3.0f * std::sin(static_cast<float>(i)));
+  EXPECT_LT(chi_square_ratio({}, row), 1.0);
+  EXPECT_LT(chi_square_ratio({.temperature = 0.7f, .seed = 11}, row), 1.0);
+  EXPECT_LT(
+      chi_square_ratio({.temperature = 1.3f, .top_k = 30, .top_p = 0.9f, .min_p = 0.02f}, row),
+      1.0);
 }
 
 TEST(Sampling, KeepsTheLargestOfTopKAndTiesByLowerId) {
