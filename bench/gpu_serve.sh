@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gpu_serve.sh PARHELION [DEVICE]: trains examples/pretrain for a few steps, prepares what came of it as a core for the device,
-# serves the core and compares its answers over HTTP with what `generate` says, alone and beside other requests. Ends with an
-# error where they differ. DEVICE is cuda unless told.
+# serves the core and compares its answers over HTTP with what `generate` says, alone and beside other requests, and its vectors
+# with those of a server on the CPU. Ends with an error where they differ. DEVICE is cuda unless told.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 parhelion=$1
@@ -12,14 +12,28 @@ trap 'jobs -p | xargs -r kill 2> /dev/null; rm -rf "$out"' EXIT
 
 "$parhelion" train examples/pretrain/job.toml --set "run.directory=$out/run" --set "run.device=$device" --set schedule.steps=60 \
   --set checkpoint.every=60 --set evaluation.every=60 | tail -1
-"$parhelion" prepare "$out/run" -o "$out/model.core" --device "$device" --max-rows 8
+"$parhelion" prepare "$out/run" -o "$out/model.core" --device "$device" --max-rows 8 --embeddings
+
+start() {  # start MODEL DEVICE [OPTION...]
+  "$parhelion" serve "$1" --allow-unsigned --device "$2" --port $port --quiet "${@:3}" > "$out/log" 2>&1 &
+  server=$!
+  until curl --silent --fail "http://127.0.0.1:$port/health/ready" > /dev/null; do
+    kill -0 $server || { cat "$out/log"; exit 1; }
+    sleep 0.05
+  done
+}
+stop() {
+  kill -TERM $server
+  wait $server
+  echo "the server ended by itself"
+}
+vectors() {
+  curl --silent --fail "http://127.0.0.1:$port/v1/embeddings" -H 'content-type: application/json' \
+    -d '{"model":"model","input":["The light of the sun","Mara looked at the ice and saw a halo","x"]}'
+}
+
 begin=$(date +%s%N)
-"$parhelion" serve "$out/model.core" --allow-unsigned --device "$device" --port $port --quiet > "$out/log" 2>&1 &
-server=$!
-until curl --silent --fail "http://127.0.0.1:$port/health/ready" > /dev/null; do
-  kill -0 $server || { cat "$out/log"; exit 1; }
-  sleep 0.05
-done
+start "$out/model.core" "$device"
 echo "ready after $((($(date +%s%N) - begin) / 1000000)) ms of process"
 
 answer() {  # answer PROMPT
@@ -39,6 +53,15 @@ for prompt in "The light of the sun" "Mara looked at" "Question: What is a halo?
   done
   echo "same answer alone and beside others: $prompt"
 done
-kill -TERM $server
-wait $server
-echo "the server ended by itself"
+vectors > "$out/vectors"
+stop
+start "$out/run" cpu --embeddings --served-name model
+vectors > "$out/vectors_cpu"
+stop
+python3 - "$out/vectors" "$out/vectors_cpu" <<'PYTHON'
+import json, math, sys
+ours, theirs = ([each["embedding"] for each in json.load(open(path))["data"]] for path in sys.argv[1:])
+cosines = [sum(a * b for a, b in zip(x, y)) / math.hypot(*x) / math.hypot(*y) for x, y in zip(ours, theirs, strict=True)]
+print("cosines of vectors with those of the CPU:", *(f"{each:.6f}" for each in cosines))
+sys.exit(min(cosines) < 0.999)
+PYTHON
