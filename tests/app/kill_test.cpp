@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -68,6 +69,23 @@ class KillTest : public TestDirectory {
   std::filesystem::path checkpoints(const std::string& run) const {
     return directory_ / run / "checkpoints";
   }
+  /// What is under a checkpoint's name.
+  std::set<std::filesystem::path> saved(const std::string& run) const {
+    std::set<std::filesystem::path> result;
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoints(run), absent))
+      if (entry.path().extension() != ".tmp") result.insert(entry.path());
+    return result;
+  }
+  /// Waits for the run's next checkpoint; ends at once where the run has ended.
+  void await_checkpoint(const std::string& run, pid_t process) const {
+    const auto before = saved(run);
+    siginfo_t ended{};
+    while (ended.si_pid == 0 && std::ranges::includes(before, saved(run))) {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      ::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
+  }
   /// Hashes of the last checkpoint's files.
   std::map<std::string, std::string> content(const std::string& run) const {
     std::map<std::string, std::string> result;
@@ -91,22 +109,24 @@ class KillTest : public TestDirectory {
 TEST_F(KillTest, ARunKilledAtAnyMomentEndsAsOneThatWasNot) {
   ASSERT_EQ(wait_for(start("whole")), 0);
   // Runs die while they start and in their first steps: a complete run does nothing but start.
+  // Every fourth dies behind its first checkpoint, so that they get on however slow the machine is.
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(wait_for(start("whole")), 0);
-  const auto longest = std::chrono::steady_clock::now() - begin + std::chrono::milliseconds(80);
+  const std::chrono::duration<double> longest =
+      std::chrono::steady_clock::now() - begin + std::chrono::milliseconds(80);
   std::set<std::filesystem::path> seen;
   for (int kill = 0; kill < kKills; ++kill) {
     const pid_t process = start("killed");
-    const float moment = uniform(1, 0, static_cast<std::uint64_t>(kill));
-    std::this_thread::sleep_for(longest * static_cast<double>(moment));
+    const double moment = uniform(1, 0, static_cast<std::uint64_t>(kill));
+    const bool saves = kill % 4 == 0;
+    if (saves) await_checkpoint("killed", process);
+    std::this_thread::sleep_for(moment * (saves ? std::chrono::duration<double>(0.02) : longest));
     ::kill(process, SIGKILL);
     wait_for(process);
-    if (!std::filesystem::exists(checkpoints("killed"))) continue;
     // Whatever is under a checkpoint's name is whole.
-    for (const auto& entry : std::filesystem::directory_iterator(checkpoints("killed"))) {
-      if (entry.path().extension() == ".tmp") continue;
-      ASSERT_NO_THROW(train::open_train_checkpoint(entry.path(), train::Verify::contents));
-      seen.insert(entry.path());
+    for (const std::filesystem::path& entry : saved("killed")) {
+      ASSERT_NO_THROW(train::open_train_checkpoint(entry, train::Verify::contents));
+      seen.insert(entry);
     }
   }
   EXPECT_GT(seen.size(), 10u);
