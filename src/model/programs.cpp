@@ -46,9 +46,9 @@ ir::ValueId add_sampling(ir::Builder& builder, ir::ValueId logits) {
 }
 
 /// f32[logit_rows, vocabulary], as requests want them.
-ir::ValueId edited_logits(ir::Builder& builder, ir::ValueId logits) {
+ir::ValueId edited_logits(ir::Builder& builder, ir::ValueId logits, std::int64_t free_edits) {
   const std::int64_t words = ir::mask_words(ir::number(builder.type(logits).shape[1]));
-  const ir::Shape edits = {{ir::Symbol::logit_rows, kEditsPerLogitRow, kFreeEdits}};
+  const ir::Shape edits = {{ir::Symbol::logit_rows, kEditsPerLogitRow, free_edits}};
   builder.set_label("edit_logits");
   return builder.one(
       ir::EditLogits{},
@@ -61,13 +61,13 @@ ir::ValueId edited_logits(ir::Builder& builder, ir::ValueId logits) {
 }
 
 /// Draws from edited logits; what it tells of them is of the logits as they were.
-ir::ValueId add_edited_sampling(ir::Builder& builder, ir::ValueId logits) {
+ir::ValueId add_edited_sampling(ir::Builder& builder, ir::ValueId logits, std::int64_t free_edits) {
   builder.set_label("top_log_probability");
   const std::vector<ir::ValueId> top =
       builder.add(ir::TopLogProbabilities{kTopLogProbabilities}, {logits});
   builder.output("top_ids", top[0]);
   builder.output("top_log_probability", top[1]);
-  const ir::ValueId ids = add_sample(builder, edited_logits(builder, logits))[0];
+  const ir::ValueId ids = add_sample(builder, edited_logits(builder, logits, free_edits))[0];
   builder.output("sampled_ids", ids);
   builder.output("sampled_log_probability", builder.one(ir::LogProbability{}, {logits, ids}));
   return ids;
@@ -118,8 +118,9 @@ ir::Program build_extend(const Model& model, ir::Kind kind, const ExtendShape& s
   builder.set_label("log_probability");
   const ir::ValueId targets = logit_row_input(builder, "target_ids", ir::Kind::i32);
   builder.output("log_probability", builder.one(ir::LogProbability{}, {logits, targets}));
-  const ir::ValueId sampled =
-      edits == Edits::on ? add_edited_sampling(builder, logits) : add_sampling(builder, logits);
+  const ir::ValueId sampled = edits == Edits::on
+                                  ? add_edited_sampling(builder, logits, shape.free_edits)
+                                  : add_sampling(builder, logits);
   keep_tokens(builder, sampled, shape.slots);
   if (model.lora) apply_lora(program, *model.lora, Dropout::off);
   return program;

@@ -26,10 +26,8 @@ TrainProgram build_train(const Model& model, ir::Kind kind, Dropout dropout = Dr
 /// Whether requests may change logits before a token is drawn.
 enum class Edits : std::uint8_t { off, on };
 
-/// Edits that one step has room for: some for each row that draws, and some for whichever needs
-/// more.
+/// Edits that one step has room for by each row that draws; ExtendShape says how many beside them.
 inline constexpr std::int64_t kEditsPerLogitRow = 512;
-inline constexpr std::int64_t kFreeEdits = 4096;
 /// Most probable tokens that a step with edits tells of.
 inline constexpr std::int64_t kTopLogProbabilities = 20;
 
@@ -51,7 +49,7 @@ inline constexpr std::int64_t kTopLogProbabilities = 20;
 /// log-probabilities remain those of the model's own distribution; that of a row without a drawn
 /// token (`sampled_ids` -1) is then 0, and where a mask hides a NaN it is NaN.
 ///
-/// Inputs:  besides, what ir::EditLogits reads, with e = 4096 + 512 logit_rows: `edit_indptr`
+/// Inputs:  besides, what ir::EditLogits reads, with e = free_edits + 512 logit_rows: `edit_indptr`
 ///          i32[logit_rows + 1], `edit_ids` i32[e], `edit_bias`, `edit_scale`, `edit_subtract`
 ///          f32[e], `token_mask` i32[logit_rows, ceil(vocabulary / 32)]; idle rows have no edits
 ///          and every bit

@@ -69,8 +69,14 @@ ir::Capacities one_row(std::int64_t tokens, std::int64_t logit_rows) {
   return capacities;
 }
 
+/// Ids that a request may give a bias.
+constexpr std::int64_t kMostBiases = 1024;
+
 contract::Contract make_contract(const model::Model& model, const ServingShape& shape) {
-  const model::ExtendShape extend{.page_tokens = shape.page_tokens, .slots = shape.slots};
+  model::ExtendShape extend{.page_tokens = shape.page_tokens, .slots = shape.slots};
+  // One sequence with penalties may name every id of its context, and those of its biases.
+  extend.free_edits =
+      std::max(extend.free_edits, std::min(model.vocabulary, shape.context_tokens + kMostBiases));
   contract::Contract contract = {
       .model = model.architecture,
       .extend = model::build_extend(model, shape.kind, extend),

@@ -51,6 +51,8 @@ class PackedContext : public Context {
 struct ExtendShape {
   std::int64_t page_tokens = 0;
   std::int64_t slots = 1;  ///< sequences whose last drawn token is kept
+  std::int64_t free_edits =
+      4096;  ///< edits of logits that a step has room for, beside those of its rows
 };
 
 /// Serving: new tokens of several rows, whose keys and values live in pages of the states
