@@ -64,6 +64,14 @@ TEST(ChatTemplate, NamesTheLineOfAnError) {
   EXPECT_THAT([] { ChatTemplate("{{ (1 }}"); }, ThrowsMessage<Error>(HasSubstr("unexpected '}'")));
 }
 
+TEST(ChatTemplate, NamesAKeyThatJsonHasNot) {
+  const auto render = [](const char* source) { ChatTemplate(source).render({}); };
+  EXPECT_THAT([&] { render("{{ {missing: 1}|tojson }}"); },
+              ThrowsMessage<Error>(HasSubstr("Object of type Undefined is not JSON")));
+  EXPECT_THAT([&] { render("{{ [{(1, 2): {}}]|tojson }}"); },
+              ThrowsMessage<Error>(HasSubstr("a key of type tuple is not supported")));
+}
+
 TEST(ChatTemplate, NamesWhatIsNotSupported) {
   const auto expect = [](const char* source, const char* message) {
     try {

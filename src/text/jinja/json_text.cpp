@@ -124,12 +124,19 @@ class JsonTextWriter {
   int depth_ = 0;
 };
 
+/// What JSON writes without brackets, and what may be a key.
+bool is_plain(const Value& value) {
+  return value.text() != nullptr || value.get<None>() != nullptr || value.get<bool>() != nullptr ||
+         value.get<double>() != nullptr || value.get<std::int64_t>() != nullptr;
+}
+
 }  // namespace
 
 std::optional<std::string_view> find_type_without_json(const Value& value) {
   std::optional<std::string_view> found;
   if (const DictData* dict = value.dict()) {
     for (const auto& [key, item] : dict->items) {
+      if (!found && !is_plain(key)) found = type_name(key);
       if (!found) found = find_type_without_json(item);
     }
     return found;
@@ -140,10 +147,7 @@ std::optional<std::string_view> find_type_without_json(const Value& value) {
     }
     return found;
   }
-  const bool has_form = value.text() != nullptr || value.get<None>() != nullptr ||
-                        value.get<bool>() != nullptr || value.get<double>() != nullptr ||
-                        value.get<std::int64_t>() != nullptr;
-  return has_form ? std::nullopt : std::optional(type_name(value));
+  return is_plain(value) ? std::nullopt : std::optional(type_name(value));
 }
 
 std::string to_json(const Value& value, const JsonStyle& style) {
