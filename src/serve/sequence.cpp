@@ -101,7 +101,7 @@ std::vector<std::unique_ptr<Sequence>> make_sequences(const contract::Contract& 
   check_embeds(request);
   check_ids("stop_ids", request.stop_ids, contract.vocabulary);
   request.max_tokens = std::min(request.max_tokens, contract.cache.context_tokens);
-  const auto of = std::make_shared<RequestState>(std::move(request), ticket, &sink);
+  const auto of = std::make_shared<RequestState>(RequestState{std::move(request), ticket, &sink});
   std::vector<std::unique_ptr<Sequence>> result;
   for (std::int64_t i = 0; i < of->request.sequences; ++i)
     result.push_back(make_sequence(contract, of, i));

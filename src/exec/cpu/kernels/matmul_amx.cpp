@@ -8,6 +8,8 @@
 // GCC 12's own header has an intentionally undefined vector (its bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
+#include <hwy/base.h>
+
 #include <algorithm>
 #include <array>
 #include <cpuid.h>
@@ -46,8 +48,7 @@ bool processor_has_amx() {
   return has;
 }
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16")
+HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16")
 
 namespace {
 
@@ -211,14 +212,16 @@ void pack_tile_along_depth(const TileSource& source, std::byte* tile) {
                        _mm512_maskz_loadu_epi16(mask, source.first + line * source.stride));
 }
 
-// Terms p and p + 1 of 16 lines that lie side by side, as pairs.
-__m512i pairs_of(const TileSource& source, std::int64_t term) {
+// One term of 16 lines that lie side by side, widened. A lambda would not get the target of clang.
+__m512i term_of(const TileSource& source, std::int64_t term) {
+  if (term >= source.terms) return _mm512_setzero_si512();
   const auto mask = static_cast<__mmask16>((1u << source.lines) - 1);
-  const auto load = [&](std::int64_t k) {
-    if (k >= source.terms) return _mm512_setzero_si512();
-    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source.first + k * source.stride));
-  };
-  return _mm512_or_si512(load(term), _mm512_slli_epi32(load(term + 1), 16));
+  return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, source.first + term * source.stride));
+}
+
+// Terms p and p + 1 of them, as pairs.
+__m512i pairs_of(const TileSource& source, std::int64_t term) {
+  return _mm512_or_si512(term_of(source, term), _mm512_slli_epi32(term_of(source, term + 1), 16));
 }
 
 void pack_tile_along_lines(const TileSource& source, std::byte* tile) {
@@ -256,7 +259,7 @@ void amx_release() {
   configured_rows = 0;
 }
 
-#pragma GCC pop_options
+HWY_POP_ATTRIBUTES
 
 const TileFunction* amx_tiles() { return kAmxTiles.data(); }
 

@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__)
 
+#include <hwy/base.h>
+
 #include <array>
 #include <immintrin.h>
 #include <utility>
@@ -14,8 +16,7 @@ namespace parhelion::exec::cpu {
 
 bool processor_has_bf16_dot() { return __builtin_cpu_supports("avx512bf16") > 0; }
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
 
 namespace {
 
@@ -63,7 +64,7 @@ constexpr auto kDotTiles = dot_table(std::make_integer_sequence<int, kDotRows>()
 
 }  // namespace
 
-#pragma GCC pop_options
+HWY_POP_ATTRIBUTES
 
 const TileFunction* bf16_dot_tiles() { return kDotTiles.data(); }
 
