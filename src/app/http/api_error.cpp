@@ -62,6 +62,7 @@ ApiError describe(const Error& error, std::string_view incident) {
     case ErrorKind::peer:
       return {503, "unavailable", "the server is stopping or has failed", {}};
     case ErrorKind::device:
+      return {503, "engine_failed", "the engine has failed", {}};
     case ErrorKind::bug:
       break;
   }

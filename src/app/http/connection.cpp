@@ -195,6 +195,7 @@ asio::awaitable<bool> Connection::answer(Turn& turn) {
   ++turn_;
   client_left_ = is_slow_ = has_rung_ = false;
   HandlerReply made = shared_.handler.handle(turn.request, bell_);
+  turn.request.body = {};  // an answer may take long
   turn.reply = std::move(made.reply);
   std::string_view end = "done";
   if (made.source) {

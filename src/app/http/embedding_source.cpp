@@ -3,7 +3,7 @@
 #include "app/http/api_state.h"
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 
 namespace parhelion::app {
 namespace {
@@ -35,11 +35,6 @@ class EmbeddingSource : public ReplySource {
     submit();
     if (error_ && texts_.empty()) throw Error(*error_);
   }
-  ~EmbeddingSource() override {
-    for (const Text& text : texts_) state_.tickets.remove(text.ticket);
-  }
-  EmbeddingSource(const EmbeddingSource&) = delete;
-  EmbeddingSource& operator=(const EmbeddingSource&) = delete;
 
   Pull pull(HttpReply& reply) override {
     note_finished();
@@ -59,23 +54,19 @@ class EmbeddingSource : public ReplySource {
   void cancel(std::string_view reason) override {
     cancel_all();
     state_.metrics.cancelled.add(fmt::format("reason=\"{}\"", reason));
-    tell_end("cancelled");
+    end_ = "cancelled";
   }
 
   bool is_released() override {
     note_finished();
     if (!is_idle()) return false;
-    for (const Text& text : texts_) {
-      while (!text.sink->is_released()) std::this_thread::yield();  // about to let go
-    }
+    for (const Text& text : texts_) text.wait_for_release();  // about to let go
+    count();
     return true;
   }
 
  private:
-  struct Text {
-    std::unique_ptr<VectorSink> sink;
-    serve::Ticket ticket;
-  };
+  using Text = Submission<VectorSink>;
 
   bool is_idle() const { return finished_ == texts_.size(); }
 
@@ -97,21 +88,19 @@ class EmbeddingSource : public ReplySource {
     request.prompt = std::move(plan_.prompts[texts_.size()]);
     request.embeds = true;
     request.fairness_key = plan_.fairness_key;
-    Text text;
-    text.sink = std::make_unique<VectorSink>(state_.model.embedding_width, bell_);
-    text.ticket = state_.server.submit(std::move(request), *text.sink);
-    state_.tickets.add(text.ticket, id_);
+    Text text(state_.tickets, std::make_unique<VectorSink>(state_.model.embedding_width, bell_));
+    text.submit(std::move(request), id_);
     texts_.push_back(std::move(text));
   }
 
   /// Counts the texts that have finished; those behind one that has not may have too.
   void note_finished() {
     finished_ = static_cast<std::size_t>(
-        std::ranges::count_if(texts_, [](const Text& text) { return text.sink->is_finished(); }));
+        std::ranges::count_if(texts_, [](const Text& text) { return text.sink().is_finished(); }));
     if (finished_ > 0) lease_->begin();
     for (const Text& text : texts_) {
-      if (failure_ || !text.sink->is_finished()) continue;
-      const serve::FinishReason reason = text.sink->finish().reason;
+      if (failure_ || !text.sink().is_finished()) continue;
+      const serve::FinishReason reason = text.sink().finish().reason;
       if (reason != serve::FinishReason::length) failure_ = failure_of(reason);
     }
   }
@@ -129,14 +118,14 @@ class EmbeddingSource : public ReplySource {
   }
 
   void cancel_all() {
-    for (const Text& text : texts_)
-      if (!text.sink->is_finished()) state_.server.cancel(text.ticket);
+    for (Text& text : texts_)
+      if (!text.sink().is_finished()) text.cancel();
   }
 
   Pull fail(const ApiError& error, HttpReply& reply) {
     cancel_all();
     state_.metrics.errors.add(fmt::format("code=\"{}\"", error.code));
-    tell_end("error");
+    end_ = "error";
     HttpReply whole = error_reply(error, ApiDialect::openai, id_);
     reply.status = whole.status;
     reply.body = std::move(whole.body);
@@ -147,7 +136,7 @@ class EmbeddingSource : public ReplySource {
   Pull finish(HttpReply& reply) {
     reply.body = R"({"object":"list","data":[)";
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      std::vector<float>& vector = texts_[i].sink->vector();
+      std::vector<float>& vector = texts_[i].sink().vector();
       fit_vector(plan_.dimension, plan_.normalises, vector);
       reply.body +=
           fmt::format(R"({}{{"object":"embedding","index":{},"embedding":)", i == 0 ? "" : ",", i);
@@ -157,27 +146,30 @@ class EmbeddingSource : public ReplySource {
     const std::int64_t tokens = prompt_tokens();
     reply.body += fmt::format(R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
                               write_json(state_.model.id), tokens, tokens);
-    lease_->settle(tokens);
-    state_.metrics.prompt_tokens += tokens;
-    state_.metrics.prompt_length.observe(static_cast<double>(tokens));
-    tell_end("stop");
+    count();
     return Pull::complete;
   }
 
   std::int64_t prompt_tokens() const {
     std::int64_t tokens = 0;
-    for (const Text& text : texts_) tokens += text.sink->finish().prompt_tokens;
+    for (const Text& text : texts_) tokens += text.sink().finish().prompt_tokens;
     return tokens;
   }
 
-  void tell_end(std::string_view end) {
+  /// Counts the answer, once, when all texts have ended.
+  void count() {
+    if (std::exchange(is_counted_, true)) return;
+    const std::int64_t tokens = prompt_tokens();
+    lease_->settle(tokens);
+    state_.metrics.prompt_tokens += tokens;
+    state_.metrics.prompt_length.observe(static_cast<double>(tokens));
     const double seconds = std::chrono::duration<double>(ApiClock::now() - begin_).count();
-    state_.metrics.requests.add(fmt::format("endpoint=\"embeddings\",finish=\"{}\"", end));
+    state_.metrics.requests.add(fmt::format("endpoint=\"embeddings\",finish=\"{}\"", end_));
     state_.metrics.e2e.observe(seconds);
     if (!state_.options.log) return;
     state_.options.log(write_json(Json::Object{{"event", "embedded"},
                                                {"request_id", id_},
-                                               {"finish", end},
+                                               {"finish", end_},
                                                {"texts", std::ssize(plan_.prompts)},
                                                {"seconds", seconds}}));
   }
@@ -193,6 +185,8 @@ class EmbeddingSource : public ReplySource {
   std::size_t finished_ = 0;      // of these
   std::unique_ptr<Error> error_;  // what kept a later text from being taken
   std::optional<ApiError> failure_;
+  std::string_view end_ = "stop";
+  bool is_counted_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "app/http/engine_ports.h"
 
 #include <algorithm>
-#include <thread>
 
 namespace parhelion::app {
 namespace {
@@ -38,42 +37,6 @@ void join_last(std::vector<Delta>& deltas) {
 
 }  // namespace
 
-void ActiveTickets::add(serve::Ticket ticket, const std::string& request_id) {
-  const std::lock_guard lock(mutex_);
-  ids_.emplace(ticket.number, request_id);
-}
-
-void ActiveTickets::remove(serve::Ticket ticket) {
-  const std::lock_guard lock(mutex_);
-  ids_.erase(ticket.number);
-}
-
-void ActiveTickets::cancel_all() {
-  std::vector<std::uint64_t> numbers;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [number, id] : ids_) numbers.push_back(number);
-  }
-  for (const std::uint64_t number : numbers) server_.cancel({number});
-}
-
-std::int64_t ActiveTickets::cancel(std::string_view request_id) {
-  std::vector<std::uint64_t> numbers;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [number, id] : ids_) {
-      if (id == request_id) numbers.push_back(number);
-    }
-  }
-  for (const std::uint64_t number : numbers) server_.cancel({number});
-  return std::ssize(numbers);
-}
-
-std::int64_t ActiveTickets::count() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(ids_.size());
-}
-
 Generation::Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
                        const std::shared_ptr<Bell>& bell)
     : tickets_(tickets), joins_from_(plan.joins_from), request_id_(std::move(plan.request_id)) {
@@ -90,10 +53,6 @@ Generation::Generation(const ServedModel& model, ActiveTickets& tickets, Generat
   }
 }
 
-Generation::~Generation() {
-  for (const Part& part : parts_) tickets_.remove(part.ticket);
-}
-
 void Generation::submit(const ServedModel& model, PlannedPrompt prompt,
                         const ChoiceOptions& options, const std::shared_ptr<Bell>& bell) {
   serve::Request& request = prompt.request;
@@ -101,13 +60,12 @@ void Generation::submit(const ServedModel& model, PlannedPrompt prompt,
   if (!options.reply.stops.empty() || options.at_most_one_call)
     request.stop_filter =
         stop_filter_port(model.tokenizer, options.reply, options.at_most_one_call);
-  Part part;
-  part.sink =
+  auto sink =
       std::make_unique<EventSink>(sequences, most_events(request), request.top_tokens, bell);
+  Part part{.taken = {tickets_, std::move(sink)}, .readers = {}};
   for (std::int64_t i = 0; i < sequences; ++i)
     part.readers.emplace_back(model, choices_ + i, options, prompt.echo);
-  part.ticket = tickets_.server().submit(std::move(request), *part.sink);
-  tickets_.add(part.ticket, request_id_);
+  part.taken.submit(std::move(request), request_id_);
   choices_ += sequences;
   parts_.push_back(std::move(part));
 }
@@ -118,15 +76,15 @@ void Generation::read(std::vector<Delta>& deltas) {
 
 void Generation::read(Part& part, std::vector<Delta>& deltas) {
   const std::int64_t finished =
-      part.sink->finished();  // before the tokens: none of theirs is missed
-  const bool is_behind = part.sink->waiting() > joins_from_;
+      part.taken.sink().finished();  // before the tokens: none of theirs is missed
+  const bool is_behind = part.taken.sink().waiting() > joins_from_;
   serve::TokenEvent event;
-  while (part.sink->next(event)) {
+  while (part.taken.sink().next(event)) {
     part.readers[static_cast<std::size_t>(event.sequence)].take(event, deltas);
     if (is_behind) join_last(deltas);
   }
   for (; part.finishes_read < finished; ++part.finishes_read) {
-    const serve::FinishEvent& finish = part.sink->finish(part.finishes_read);
+    const serve::FinishEvent& finish = part.taken.sink().finish(part.finishes_read);
     part.readers[static_cast<std::size_t>(finish.sequence)].take(finish, deltas);
     account(part, finish);
   }
@@ -150,18 +108,17 @@ bool Generation::is_released() {
   if (!is_complete()) read(unread);
   if (!is_complete()) return false;
   // The engine has told the last finish and is about to let go.
-  for (const Part& part : parts_) {
-    while (!part.sink->is_released()) std::this_thread::yield();
-  }
+  for (const Part& part : parts_) part.taken.wait_for_release();
   return true;
 }
 
 void Generation::cancel() {
-  for (const Part& part : parts_) tickets_.server().cancel(part.ticket);
+  for (Part& part : parts_) part.taken.cancel();
 }
 
 bool Generation::has_overflowed() const {
-  return std::ranges::any_of(parts_, [](const Part& part) { return part.sink->has_overflowed(); });
+  return std::ranges::any_of(parts_,
+                             [](const Part& part) { return part.taken.sink().has_overflowed(); });
 }
 
 }  // namespace parhelion::app

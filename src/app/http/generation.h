@@ -2,39 +2,16 @@
 
 #include "app/http/choice_reader.h"
 #include "app/http/event_sink.h"
+#include "app/http/submission.h"
 #include "base/error.h"
 
 #include <chrono>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace parhelion::app {
-
-/// The requests that a server works on, so that all can be ended.
-///
-/// Threads: any.
-class ActiveTickets {
- public:
-  explicit ActiveTickets(serve::Server& server) : server_(server) {}
-  serve::Server& server() const { return server_; }
-  /// `request_id`: by which an operator may cancel it.
-  void add(serve::Ticket ticket, const std::string& request_id);
-  void remove(serve::Ticket ticket);
-  void cancel_all();
-  /// Cancels those of a request; how many there were.
-  std::int64_t cancel(std::string_view request_id);
-  std::int64_t count() const;
-
- private:
-  serve::Server& server_;
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::string> ids_;  // by number, guarded by mutex_
-};
 
 /// A prompt and what its choices begin with.
 struct PlannedPrompt {
@@ -68,11 +45,6 @@ class Generation {
   /// Errors: as serve::Server::submit, of the first; those of a later one are told by `error`.
   Generation(const ServedModel& model, ActiveTickets& tickets, GenerationPlan plan,
              const std::shared_ptr<Bell>& bell);
-  /// The generation must be released.
-  ~Generation();
-  Generation(const Generation&) = delete;
-  Generation& operator=(const Generation&) = delete;
-
   /// Appends what came since. Where much waits, because the client reads slowly, text is joined.
   void read(std::vector<Delta>& deltas);
   /// Whether every choice has ended and was read.
@@ -81,7 +53,7 @@ class Generation {
   bool is_released();
   void cancel();
   bool has_overflowed() const;
-  /// Of all choices that have ended.
+  /// Of all choices that have ended; of all there are once it is released.
   const Usage& usage() const { return usage_; }
   double queue_seconds() const { return queue_seconds_; }
   std::int64_t malformed_calls() const { return malformed_calls_; }
@@ -90,8 +62,7 @@ class Generation {
 
  private:
   struct Part {
-    std::unique_ptr<EventSink> sink;
-    serve::Ticket ticket;
+    Submission<EventSink> taken;
     std::vector<ChoiceReader> readers;
     std::int64_t finishes_read = 0;
     bool has_usage = false;  // the prompt counts once
@@ -102,7 +73,7 @@ class Generation {
   void account(Part& part, const serve::FinishEvent& finish);
 
   ActiveTickets& tickets_;
-  std::vector<Part> parts_;
+  std::vector<Part> parts_;  // that the server has
   std::int64_t joins_from_;
   std::string request_id_;
   std::int64_t choices_ = 0;

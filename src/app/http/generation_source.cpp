@@ -108,14 +108,12 @@ class GenerationSource : public ReplySource {
       : state_(call.state),
         endpoint_(call.endpoint),
         dialect_(dialect_of(call.request.path)),
-        request_(call.request),
+        request_(head_of(call.request)),
         format_(std::move(format)),
         streams_(streams),
         deadline_(deadline_of(plan)),
         lease_(take_lease(call, plan)),
-        generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {
-    request_.body.clear();
-  }
+        generation_(call.state.model, call.state.tickets, std::move(plan), call.bell) {}
 
   Pull pull(HttpReply& reply) override {
     deltas_.clear();
@@ -152,10 +150,15 @@ class GenerationSource : public ReplySource {
   void cancel(std::string_view reason) override {
     generation_.cancel();
     count_cancelled(reason);
-    count("cancelled");
+    end_ = "cancelled";
   }
 
-  bool is_released() override { return generation_.is_released(); }
+  /// What was cancelled is counted by all that was computed for it, which is known here only.
+  bool is_released() override {
+    if (!generation_.is_released()) return false;
+    count();
+    return true;
+  }
 
  private:
   /// A stream begins with its first delta, so that what fails before has a status of its own.
@@ -175,7 +178,7 @@ class GenerationSource : public ReplySource {
     } else {
       reply.body = format_->whole(reducer_.choices(), generation_.usage());
     }
-    count(end_);
+    count();
     return Pull::complete;
   }
 
@@ -188,7 +191,8 @@ class GenerationSource : public ReplySource {
   Pull fail(const ApiError& error, HttpReply& reply) {
     generation_.cancel();
     state_.metrics.errors.add(fmt::format("code=\"{}\"", error.code));
-    count("error");
+    end_ = "error";
+    if (generation_.is_complete()) count();
     if (has_begun_ && streams_) {
       format_->fail(error, reply.body);
     } else {
@@ -230,14 +234,14 @@ class GenerationSource : public ReplySource {
   }
 
   /// Counts the answer, once.
-  void count(std::string_view end) {
+  void count() {
     if (is_counted_) return;
     is_counted_ = true;
     const Usage& usage = generation_.usage();
     Metrics& metrics = state_.metrics;
     lease_->settle(usage.prompt_tokens + usage.completion_tokens);
     const double total = seconds_since(begin_);
-    metrics.requests.add(fmt::format("endpoint=\"{}\",finish=\"{}\"", endpoint_, end));
+    metrics.requests.add(fmt::format("endpoint=\"{}\",finish=\"{}\"", endpoint_, end_));
     metrics.prompt_tokens += usage.prompt_tokens;
     metrics.cached_tokens += usage.cached_tokens;
     metrics.generated_tokens += usage.completion_tokens;
@@ -249,14 +253,14 @@ class GenerationSource : public ReplySource {
     if (usage.completion_tokens > 1)
       metrics.time_per_output_token.observe((total - ttft_) /
                                             static_cast<double>(usage.completion_tokens - 1));
-    log(end, total);
+    log(total);
   }
 
-  void log(std::string_view end, double total) const {
+  void log(double total) const {
     if (!state_.options.log) return;
     const Usage& usage = generation_.usage();
     Json::Object line = {{"endpoint", endpoint_},
-                         {"finish", end},
+                         {"finish", end_},
                          {"prompt_tokens", usage.prompt_tokens},
                          {"cached_tokens", usage.cached_tokens},
                          {"completion_tokens", usage.completion_tokens},

@@ -115,12 +115,20 @@ class HttpTransport {
       Tcp::socket socket(worker.thread.context());
       const auto [code] = co_await acceptor_->async_accept(socket, kAwaitServer);
       if (shared_.is_draining) co_return;
-      if (!code) {
-        admit(worker, std::move(socket));
-        continue;
-      }
-      pause.expires_after(std::chrono::milliseconds(50));  // out of descriptors: some may be freed
+      if (!code && admits(worker, std::move(socket))) continue;
+      pause.expires_after(
+          std::chrono::milliseconds(50));  // out of descriptors or memory: some may be freed
       co_await pause.async_wait(kAwaitServer);
+    }
+  }
+
+  /// False: there was no memory for it.
+  bool admits(Worker& worker, Tcp::socket socket) {
+    try {
+      admit(worker, std::move(socket));
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
     }
   }
 

@@ -19,4 +19,15 @@ std::string_view HttpRequest::field(std::string_view name) const {
   return found == fields.end() ? std::string_view{} : std::string_view(found->second);
 }
 
+HttpRequest head_of(const HttpRequest& request) {
+  return {.method = request.method,
+          .path = request.path,
+          .query = request.query,
+          .fields = request.fields,
+          .body = {},
+          .id = request.id,
+          .trace_id = request.trace_id,
+          .label = request.label};
+}
+
 }  // namespace parhelion::app

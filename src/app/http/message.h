@@ -25,6 +25,9 @@ struct HttpRequest {
   std::string_view field(std::string_view name) const;
 };
 
+/// A request without its body.
+HttpRequest head_of(const HttpRequest& request);
+
 /// What a client gets.
 struct HttpReply {
   int status = 200;
