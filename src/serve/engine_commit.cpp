@@ -153,11 +153,12 @@ void Engine::finish(Sequence& sequence, FinishReason reason, std::int32_t stop_i
   const bool is_late = is_good && sequence.steps_in_flight > 0;  // release_late does it then
   if (is_good && !is_late) publish_known(sequence);
   if (!is_late) release_pages(sequence);
+  const std::int64_t known = std::min(sequence.prompt_tokens(), sequence.consumed);
   sequence.of->sink->take(FinishEvent{.sequence = sequence.index,
                                       .reason = reason,
                                       .stop_id = stop_id,
-                                      .prompt_tokens = sequence.prompt_tokens(),
-                                      .cached_tokens = sequence.cached_tokens,
+                                      .prompt_tokens = known,
+                                      .cached_tokens = std::min(known, sequence.cached_tokens),
                                       .drawn_tokens = sequence.drawn_tokens() + (stop_id >= 0),
                                       .queue_seconds = sequence.queue_seconds,
                                       .embedding = embedding});

@@ -103,8 +103,8 @@ struct TokenEvent {
 struct FinishEvent {
   std::int64_t sequence = 0;
   FinishReason reason = FinishReason::stop;
-  std::int32_t stop_id = -1;  ///< the stop id that was drawn
-  std::int64_t prompt_tokens = 0;
+  std::int32_t stop_id = -1;       ///< the stop id that was drawn
+  std::int64_t prompt_tokens = 0;  ///< computed or found; all, if it ended well
   std::int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
   std::int64_t drawn_tokens = 0;   ///< the stop id with them
   double queue_seconds = 0;        ///< until it was admitted

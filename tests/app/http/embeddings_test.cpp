@@ -147,6 +147,7 @@ TEST_F(EmbeddingsTest, CancelsWhenTheClientLeaves) {
   }
   EXPECT_TRUE(eventually([&] { return engine_->counts().running == 0; }));
   EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
+  EXPECT_TRUE(has_metric("prompt_tokens_total 2\n"));
 }
 
 }  // namespace

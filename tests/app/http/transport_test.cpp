@@ -233,6 +233,24 @@ TEST_F(TransportTest, CancelsWhenTheClientLeavesAStream) {
   EXPECT_LT(engine_->counts().drawn_tokens, 500);
 }
 
+TEST_F(TransportTest, CountsWhatAClientThatLeftHasUsed) {
+  model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return 70; };
+  model_.step = std::chrono::milliseconds(1);
+  start();
+  {
+    RawClient client(server_->port());
+    client.send(
+        post_text("/v1/completions", R"({"prompt":[70,70],"stream":true,"max_tokens":200})"));
+    client.read_through("data: ");
+  }
+  EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
+  const std::int64_t drawn = engine_->counts().drawn_tokens;
+  EXPECT_GT(drawn, 0);
+  EXPECT_LT(drawn, 200);
+  EXPECT_TRUE(has_metric("generated_tokens_total " + std::to_string(drawn) + "\n"));
+  EXPECT_TRUE(has_metric("prompt_tokens_total 2\n"));
+}
+
 TEST_F(TransportTest, CancelsAnAnswerThatIsNotRead) {
   http_.limits.write_time = std::chrono::milliseconds(50);
   model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return 70; };
