@@ -189,6 +189,7 @@ ServedEngine start_engine(const ServingChoice& choice,
   times.end_part("weights");
   ServedModel model = describe_model(choice, start, text.get());
   take_policy(engine->contract(), model);
+  model.context_tokens = std::min(model.context_tokens, cache);  // a sequence must fit the cache
   times.end_part("text");
   ServedEngine made{.executor = std::move(start.executor),
                     .engine = {},

@@ -29,6 +29,9 @@ Ticket EngineThread::submit(Request request, Sink& sink) {
   ensure(!has_failed_, ErrorKind::device, "engine: has failed and takes no more requests");
   ensure(!is_draining_, ErrorKind::peer, "engine: drains and takes no more requests");
   const std::int64_t most = engine_->settings().queue_sequences;
+  ensure(std::ssize(sequences) <= most, ErrorKind::invalid,
+         "request: has {} sequences, expected at most the {} that may wait", sequences.size(),
+         most);
   ensure(queued_ + std::ssize(sequences) <= most, ErrorKind::exhausted,
          "queue: {} sequences wait, no more than {} may", queued_, most);
   queued_ += std::ssize(sequences);

@@ -228,5 +228,27 @@ TEST_F(EngineTest, AFullQueueRefusesAndAnEndedServerTellsItsSinks) {
   EXPECT_EQ(ended + refused, 4);
 }
 
+TEST_F(EngineTest, MoreSequencesThanMayEverWaitAreNoMatterOfTime) {
+  make({.pages = 10, .queue_sequences = 2});
+  serve::EngineThread server(std::move(engine_), {});
+  Listener listener;
+  try {
+    server.submit({.prompt = {1, 2}, .max_tokens = 3, .sequences = 3}, listener);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::invalid);
+  }
+}
+
+TEST_F(EngineTest, WhatIsCancelledBeforeItBeginsHasUsedNothing) {
+  make({.pages = 10});
+  Listener listener;
+  engine_->add(engine_->sequences_of({.prompt = {1, 2, 3}, .max_tokens = 3}, {1}, listener));
+  engine_->cancel({1});
+  engine_->step();
+  ASSERT_TRUE(listener.heard[0].finish.has_value());
+  EXPECT_EQ(listener.heard[0].finish->prompt_tokens, 0);
+}
+
 }  // namespace
 }  // namespace parhelion::app

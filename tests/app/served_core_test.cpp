@@ -115,6 +115,19 @@ TEST_P(CorpusCore, AnswersAChatThroughItsTemplate) {
   EXPECT_GT(received.json().find("usage")->find("prompt_tokens")->as_int64("tokens"), 4);
 }
 
+TEST_P(CorpusCore, AnswersWithinACacheThatIsSmallerThanItsContext) {
+  ServingChoice choice = choice_of(path());
+  choice.cache_tokens = 32;
+  RunningServer server(choice);
+  const Received received = server.post(
+      "/v1/chat/completions",
+      R"({"messages": [{"role": "user", "content": "Hi"}], "ignore_eos": true, "temperature": 0})");
+  ASSERT_EQ(received.status, 200) << received.body;
+  EXPECT_EQ(*received.json().find("usage")->find("total_tokens"), Json(32));
+  const Received refused = server.post("/v1/completions", R"({"prompt": "a", "max_tokens": 32})");
+  EXPECT_EQ(refused.code(), "context_length_exceeded");
+}
+
 TEST_P(CorpusCore, TellsWhatItServes) {
   RunningServer server(choice_of(path()));
   const contract::Core core = contract::read_core(path(), corpus_trust());

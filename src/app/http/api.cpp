@@ -103,6 +103,14 @@ HandlerReply answer(ApiCall& call, Endpoint endpoint) {
   return {.reply = error_reply(told, dialect_of(call.request.path), call.request.id)};
 }
 
+/// Tells the id by which a request is found in the log, under the names that its clients read.
+void name_request(const HttpRequest& request, HttpReply& reply) {
+  if (request.id.empty()) return;
+  reply.fields.emplace_back("x-request-id", request.id);
+  if (dialect_of(request.path) == ApiDialect::anthropic)
+    reply.fields.emplace_back("request-id", request.id);
+}
+
 }  // namespace
 
 HandlerReply json_reply(const Json& body, int status) {
@@ -154,7 +162,7 @@ HttpReply Api::refuse(int status, std::string_view code, std::string_view messag
   state_->metrics.errors.add(fmt::format("code=\"{}\"", code));
   HttpReply reply = error_reply({status, std::string(code), std::string(message), {}},
                                 dialect_of(head.path), head.id);
-  if (!head.id.empty()) reply.fields.emplace_back("x-request-id", head.id);
+  name_request(head, reply);
   if (status == 405) reply.fields.emplace_back("allow", allowed_methods(head.path));
   allow_origin(state_->options, head, reply);
   return reply;
@@ -173,7 +181,7 @@ HandlerReply Api::handle(const HttpRequest& request, std::shared_ptr<Bell> bell)
   }
   const double milliseconds =
       std::chrono::duration<double, std::milli>(ApiClock::now() - begin).count();
-  made.reply.fields.emplace_back("x-request-id", request.id);
+  name_request(request, made.reply);
   made.reply.fields.emplace_back("x-processing-ms", fmt::format("{:.2f}", milliseconds));
   allow_origin(state_->options, request, made.reply);
   return made;

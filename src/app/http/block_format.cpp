@@ -11,8 +11,8 @@ const AnswerChoice& BlockFormat::answer() const {
   return reducer_.choices().empty() ? kNoAnswer : reducer_.choices().front();
 }
 
-void BlockFormat::close(std::string& out) {
-  if (is_open_) close_part(std::ssize(answer().parts) - 1, answer().parts.back(), out);
+void BlockFormat::close(PartEnd end, std::string& out) {
+  if (is_open_) close_part(std::ssize(answer().parts) - 1, answer().parts.back(), end, out);
   is_open_ = false;
 }
 
@@ -24,7 +24,8 @@ void BlockFormat::write(const Delta& delta, std::string& out) {
                          (answer().parts.back().kind == delta.kind ||
                           (delta.kind == DeltaKind::tool_arguments &&
                            answer().parts.back().kind == DeltaKind::tool_call));
-  if (!continues) close(out);
+  const bool is_cut = delta.kind == DeltaKind::finish && delta.end == ChoiceEnd::length;
+  if (!continues) close(is_cut ? PartEnd::cut : PartEnd::whole, out);
   reducer_.take(delta);
   if (delta.kind == DeltaKind::finish) return;
   const std::int64_t index = std::ssize(answer().parts) - 1;

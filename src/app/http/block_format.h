@@ -10,6 +10,9 @@
 
 namespace parhelion::app {
 
+/// Whether a part has all that it was to have.
+enum class PartEnd : std::uint8_t { whole, cut };
+
 /// A protocol whose stream tells of one choice part by part: each is opened, added to, closed.
 class BlockFormat : public AnswerFormat {
  public:
@@ -19,10 +22,11 @@ class BlockFormat : public AnswerFormat {
   virtual void open_part(std::int64_t index, const AnswerPart& part, std::string& out) = 0;
   virtual void add_to_part(std::int64_t index, const AnswerPart& part, const Delta& delta,
                            std::string& out) = 0;
-  virtual void close_part(std::int64_t index, const AnswerPart& part, std::string& out) = 0;
+  virtual void close_part(std::int64_t index, const AnswerPart& part, PartEnd end,
+                          std::string& out) = 0;
 
   /// Closes the last part, if one is open.
-  void close(std::string& out);
+  void close(PartEnd end, std::string& out);
   /// The choice so far.
   const AnswerChoice& answer() const;
 

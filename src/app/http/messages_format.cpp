@@ -79,7 +79,7 @@ class MessagesFormat : public BlockFormat {
   }
 
   void end(const Usage& usage, std::string& out) override {
-    close(out);
+    close(PartEnd::whole, out);
     append_event("message_delta",
                  Json::Object{{"delta", Json::Object{{"stop_reason", stop_reason(answer().end)},
                                                      {"stop_sequence", stop_sequence(answer())}}},
@@ -116,7 +116,7 @@ class MessagesFormat : public BlockFormat {
     out += "}}\n\n";
   }
 
-  void close_part(std::int64_t index, const AnswerPart& part, std::string& out) override {
+  void close_part(std::int64_t index, const AnswerPart& part, PartEnd, std::string& out) override {
     if (part.kind == DeltaKind::reasoning) {
       append_event("content_block_delta",
                    Json::Object{{"index", index},

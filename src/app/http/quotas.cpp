@@ -34,6 +34,10 @@ void Quotas::refill(Account& account, std::int64_t per_minute, Clock::time_point
 std::unique_ptr<Quotas::Lease> Quotas::take(const KeyFacts& key, std::int64_t sequences,
                                             std::int64_t tokens, Clock::time_point now) {
   const KeyLimits& limits = key.limits;
+  if (limits.sequences > 0 && sequences > limits.sequences)
+    refuse(400, "invalid_value",
+           fmt::format("the answer has {} sequences, the key may have {} at a time", sequences,
+                       limits.sequences));
   const std::lock_guard lock(mutex_);
   Account& account = accounts_[key.label];
   if (limits.sequences > 0 && account.sequences + sequences > limits.sequences)

@@ -43,7 +43,8 @@ class Quotas {
 
   /// Takes an answer's sequences, and the tokens of prompt and answer that it may need.
   ///
-  /// Errors: 429 `rate_limited`, saying which limit and when to come again.
+  /// Errors: 429 `rate_limited`, saying which limit and when to come again; 400 `invalid_value` for
+  ///         more sequences than the key may ever have.
   std::unique_ptr<Lease> take(const KeyFacts& key, std::int64_t sequences, std::int64_t tokens,
                               Clock::time_point now = Clock::now());
 

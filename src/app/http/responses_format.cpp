@@ -54,7 +54,7 @@ class ResponsesFormat : public BlockFormat {
   }
 
   void end(const Usage& usage, std::string& out) override {
-    close(out);
+    close(PartEnd::whole, out);
     const Json::Object response = finished(answer(), usage);
     const bool is_whole = answer().end != ChoiceEnd::length;
     keep(end_status(answer()), response);
@@ -62,7 +62,7 @@ class ResponsesFormat : public BlockFormat {
   }
 
   void fail(const ApiError& error, std::string& out) override {
-    close(out);
+    close(PartEnd::cut, out);
     const Json::Object response = failed(error);
     keep(ResponseStatus::failed, response);
     event("response.failed", {{"response", response}}, out);
@@ -98,7 +98,8 @@ class ResponsesFormat : public BlockFormat {
     }
   }
 
-  void close_part(std::int64_t index, const AnswerPart& part, std::string& out) override {
+  void close_part(std::int64_t index, const AnswerPart& part, PartEnd end,
+                  std::string& out) override {
     if (part.kind == DeltaKind::tool_call) {
       event("response.function_call_arguments.done",
             {{"item_id", item_id(index, part)},
@@ -115,7 +116,9 @@ class ResponsesFormat : public BlockFormat {
       part_event("response.content_part.done", index, {{"part", reasoning_part(part.text)}}, out);
     }
     event("response.output_item.done",
-          {{"output_index", index}, {"item", item(index, part, "completed", true)}}, out);
+          {{"output_index", index},
+           {"item", item(index, part, end == PartEnd::cut ? "incomplete" : "completed", true)}},
+          out);
   }
 
  private:

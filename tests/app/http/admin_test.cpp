@@ -92,6 +92,16 @@ TEST(Quotas, BoundsSequencesAndWaitingRequests) {
   const auto other = quotas.take({.label = "b", .limits = {.sequences = 5}}, 5, 0);
 }
 
+TEST(Quotas, ToldOfMoreSequencesThanTheKeyMayEverHaveIsNoMatterOfTime) {
+  Quotas quotas;
+  try {
+    quotas.take({.label = "a", .limits = {.sequences = 3}}, 4, 0);
+    FAIL();
+  } catch (const RefusedRequest& refused) {
+    EXPECT_EQ(refused.error().status, 400);
+  }
+}
+
 TEST(Quotas, BoundsTokensOfAMinute) {
   Quotas quotas;
   const KeyFacts key{.label = "a", .limits = {.tokens_per_minute = 600}};

@@ -80,6 +80,17 @@ TEST_F(MessagesTest, SpeaksItsOwnErrors) {
   EXPECT_NE(error.find("request_id"), nullptr);
 }
 
+TEST_F(MessagesTest, NamesItsRequestAsItsClientsReadIt) {
+  say("a");
+  start();
+  for (const char* body :
+       {R"({"model":"tiny","max_tokens":2,"messages":[{"role":"user","content":"a"}]})", "{}"}) {
+    const Received reply = post("/v1/messages", body);
+    EXPECT_FALSE(reply.field("request-id").empty());
+    EXPECT_EQ(reply.field("request-id"), reply.field("x-request-id"));
+  }
+}
+
 TEST_F(MessagesTest, NeedsALength) {
   start();
   EXPECT_EQ(ask(R"("stream":false)").status, 400);
@@ -173,6 +184,19 @@ TEST_F(ResponsesTest, TellsThatItWasCut) {
   const Json response = ask(R"("input":"hi","max_output_tokens":2)").json();
   EXPECT_EQ(*response.find("status"), Json("incomplete"));
   EXPECT_EQ(*response.find("incomplete_details")->find("reason"), Json("max_output_tokens"));
+}
+
+TEST_F(ResponsesTest, TellsInAStreamWhichItemWasCut) {
+  say("abcdef");
+  start();
+  const Received reply = ask(R"("input":"hi","max_output_tokens":2,"stream":true)");
+  int ends = 0;
+  for (const auto& [type, data] : typed_events(reply.body)) {
+    if (type != "response.output_item.done") continue;
+    ++ends;
+    EXPECT_EQ(*data.find("item")->find("status"), Json("incomplete"));
+  }
+  EXPECT_EQ(ends, 1);
 }
 
 TEST_F(ResponsesTest, TakesConversationsOfItems) {
