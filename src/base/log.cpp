@@ -35,6 +35,14 @@ spdlog::logger& logger() {
 
 }  // namespace
 
+std::optional<LogLevel> log_level_named(std::string_view name) {
+  if (name == "debug") return LogLevel::debug;
+  if (name == "info") return LogLevel::info;
+  if (name == "warning") return LogLevel::warning;
+  if (name == "error") return LogLevel::error;
+  return std::nullopt;
+}
+
 void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 
 void write_log(LogLevel level, std::string_view message) {

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <set>
 
 namespace parhelion::app {
 namespace {
@@ -37,15 +36,6 @@ void set_option(CLI::Option& option, const std::string& where, const Json& value
   }
 }
 
-std::set<std::string> keys_of(const std::filesystem::path& file) {
-  std::set<std::string> names;
-  if (file.empty()) return names;
-  const Json table = parse_toml(read_file(file), file.string());
-  for (const Json::Member& member : table.as_object(file.string()))
-    names.insert(option_of_key(member.first));
-  return names;
-}
-
 std::string value_of(const CLI::Option& option) {
   if (option.count() == 0) return option.get_default_str();
   return fmt::format("{}", fmt::join(option.results(), " "));
@@ -53,27 +43,31 @@ std::string value_of(const CLI::Option& option) {
 
 }  // namespace
 
-void read_option_file(CLI::App& command, const std::filesystem::path& path) {
+std::set<std::string> read_option_file(CLI::App& command, const std::filesystem::path& path) {
+  std::set<std::string> taken;
+  if (path.empty()) return taken;
   const Json table = parse_toml(read_file(path), path.string());
   for (const auto& [key, value] : table.as_object(path.string())) {
     const std::string where = path.string() + ": " + key;
     CLI::Option* option = command.get_option_no_throw(option_of_key(key));
     ensure(option != nullptr && key != "help" && key != "config", ErrorKind::invalid,
            "{}: is no option of {}", where, command.get_name());
-    if (option->count() == 0) set_option(*option, where, value);
+    if (option->count() > 0) continue;
+    set_option(*option, where, value);
+    taken.insert(option->get_name());
   }
+  return taken;
 }
 
-std::string print_options(const CLI::App& command, const std::filesystem::path& file) {
-  const std::set<std::string> in_file = keys_of(file);
+std::string print_options(const CLI::App& command, const std::set<std::string>& from_file) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     if (name == "--help" || name == "-h,--help") continue;
     const bool is_given = option->count() > 0;
-    const std::string_view origin = !is_given                ? "default"
-                                    : in_file.contains(name) ? "file"
-                                                             : "command line";
+    const std::string_view origin = !is_given                  ? "default"
+                                    : from_file.contains(name) ? "file"
+                                                               : "command line";
     text += fmt::format("  {:<22} {:<24} {}\n", name, value_of(*option), origin);
   }
   return text;

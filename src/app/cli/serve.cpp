@@ -1,11 +1,14 @@
 #include "app/cli/command.h"
 #include "app/cli/effective_options.h"
+#include "app/cli/line_writer.h"
 #include "app/cli/serve_admin.h"
 #include "app/cli/stage_limit.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/trust_options.h"
 #include "app/http/api.h"
 #include "app/http/http_server.h"
 #include "app/http/loading_gate.h"
+#include "app/http/request_log.h"
 #include "app/model_files.h"
 #include "app/served_engine.h"
 #include "base/error.h"
@@ -17,13 +20,13 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace parhelion::app {
 namespace {
@@ -47,59 +50,25 @@ struct ServeOptions {
   double drain_seconds = 60;
   double request_seconds = 0;
   std::string log_format = "json";
+  std::string log_level = "info";
   bool logs_content = false;
   StoreLimits stored;
 };
 
-/// SIGINT and SIGTERM, kept from all threads that are made while it lives; who waits for them gets
-/// them. Once one has come they are kept until the process ends: what comes late, while parts are
-/// taken down, does not make a good end a bad one.
-class StopSignals {
- public:
-  StopSignals() {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGINT);
-    ::sigaddset(&set_, SIGTERM);
-    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~StopSignals() {
-    if (!has_come_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
-  void wait() {
-    int signal = 0;
-    ::sigwait(&set_, &signal);
-    has_come_ = true;
-  }
-  /// Whether one comes within a moment.
-  bool comes_within(std::chrono::milliseconds time) {
-    const timespec limit{.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
-    const bool comes = ::sigtimedwait(&set_, nullptr, &limit) > 0;
-    has_come_ |= comes;
-    return comes;
-  }
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-  bool has_come_ = false;
-};
-
-void write_line(std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+LogFormat log_format(const ServeOptions& options) {
+  return options.log_format == "text" ? LogFormat::text : LogFormat::json;
 }
 
-ApiOptions api_options(const ServeOptions& options) {
+ApiOptions api_options(const ServeOptions& options, LineWriter& lines) {
   ApiOptions api{.strict_fields = options.strict_fields};
   if (!options.keys.empty()) api.keys = Keys(read_file(options.keys, 1 << 20));
   if (!options.admin_keys.empty()) api.admin_keys = Keys(read_file(options.admin_keys, 1 << 20));
   api.cors_origins = options.cors_origins;
   api.version = options.version;
   api.request_seconds = options.request_seconds;
-  if (!options.quiet) api.log = write_line;
-  api.log_format = options.log_format == "text" ? LogFormat::text : LogFormat::json;
+  if (!options.quiet) api.log = [&lines](std::string_view line) { lines.write(line); };
+  api.dropped_lines = [&lines] { return lines.dropped_lines(); };
+  api.log_format = log_format(options);
   api.logs_content = options.logs_content;
   api.stored = options.stored;
   return api;
@@ -125,8 +94,9 @@ constexpr std::chrono::seconds kGrace{2};         // for the last bytes of what 
 constexpr std::chrono::seconds kCloseLimit{10};   // of connections
 constexpr std::chrono::seconds kEngineLimit{30};  // of its last step and its memory
 
-/// Lets what runs end, within `limit` or until another signal; then ends it.
-void drain(ServingParts& parts, StopSignals& signals, double limit) {
+/// Lets what runs end, within `limit` or until another signal; then ends it. `asked`: the drain was
+/// asked for through the API; the first signal then asks for what is under way.
+void drain(ServingParts& parts, StopSignals& signals, double limit, bool asked) {
   Api& api = *parts.api;
   HttpServer& server = *parts.server;
   api.drain();
@@ -134,7 +104,7 @@ void drain(ServingParts& parts, StopSignals& signals, double limit) {
   log(LogLevel::info, "draining: {} answers at work", api.running());
   const auto end = Clock::now() + std::chrono::duration<double>(limit);
   while (server.connections() > 0 && Clock::now() < end) {
-    if (signals.comes_within(std::chrono::milliseconds(20))) break;
+    if (signals.comes_within(std::chrono::milliseconds(20)) && !std::exchange(asked, false)) break;
   }
   if (api.running() > 0) log(LogLevel::warning, "ending {} answers", api.running());
   parts.engine->engine->drain();  // nothing new beside what is cancelled
@@ -181,14 +151,20 @@ void stop(ServingParts& parts) {
 
 void run_serve(ServeOptions& options, const std::string& effective) {
   const auto begin = Clock::now();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of the lines that goes away
+  set_log_level(*log_level_named(options.log_level));
   StopSignals signals;
-  ApiOptions api_settings = api_options(options);
+  LineWriter lines(STDERR_FILENO, [format = log_format(options)](std::int64_t dropped) {
+    return dropped_line(format, dropped);
+  });
+  ApiOptions api_settings = api_options(options, lines);
+  std::atomic<bool> has_failed = false;
+  std::atomic<bool> asked_to_drain = false;
   ServingParts parts;
   parts.gate = std::make_unique<LoadingGate>(options.version);
   parts.server = std::make_unique<HttpServer>(options.http, *parts.gate);
   print(fmt::format("{}listening at {}:{}, loading {}\n", effective, options.http.host,
                     parts.server->port(), options.serving.model.string()));
-  std::atomic<bool> has_failed = false;
   const auto on_failure = [&has_failed](std::string_view why) {
     log(LogLevel::error, "the engine has ended: {}", why);
     has_failed = true;
@@ -197,7 +173,10 @@ void run_serve(ServeOptions& options, const std::string& effective) {
   if (!load(parts, options, signals, on_failure)) leave_load(parts, has_failed ? 1 : 0);
   parts.engine->model.aliases = options.aliases;
   const ServedModel& model = parts.engine->model;
-  api_settings.admin = admin_actions(*parts.engine->engine);
+  api_settings.admin = admin_actions(*parts.engine->engine, [&asked_to_drain] {
+    asked_to_drain = true;
+    ::kill(::getpid(), SIGTERM);
+  });
   parts.api = std::make_unique<Api>(model, *parts.engine->engine, std::move(api_settings));
   parts.gate->open(*parts.api);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -207,7 +186,7 @@ void run_serve(ServeOptions& options, const std::string& effective) {
                   model.id, options.http.host, parts.server->port(), model.context_tokens,
                   parts.engine->cache_tokens, seconds, part_times(*parts.engine)));
   signals.wait();
-  drain(parts, signals, has_failed ? 0 : options.drain_seconds);
+  drain(parts, signals, has_failed ? 0 : options.drain_seconds, asked_to_drain);
   if (has_failed) log_recent_steps(*parts.engine->engine);
   stop(parts);
   ensure(!has_failed, ErrorKind::device, "serve: the engine has failed");
@@ -318,16 +297,19 @@ void add_serve(CLI::App& app) {
   command->add_option("--log-format", options->log_format, "lines for requests: json or text")
       ->check(CLI::IsMember({"json", "text"}))
       ->capture_default_str();
+  command->add_option("--log-level", options->log_level, "least level of lines about the server")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
   command->add_flag("--log-content", options->logs_content,
                     "write prompts and answers into the lines for requests");
   command->add_option("--config", options->config, "TOML file with options; - in names is _");
   command->callback([options, command] {
-    if (!options->config.empty()) read_option_file(*command, options->config);
+    const std::set<std::string> from_file = read_option_file(*command, options->config);
     ServingChoice& serving = options->serving;
     options->run.model = resolve_model(options->run.model);
     take_core_options(*command, options->run, options->trust, serving);
     serving.shares_prefixes = !options->no_prefix_cache;
-    run_serve(*options, print_options(*command, options->config));
+    run_serve(*options, print_options(*command, from_file));
   });
 }
 

@@ -3,8 +3,7 @@
 #include "base/log.h"
 
 #include <algorithm>
-#include <csignal>
-#include <unistd.h>
+#include <utility>
 
 namespace parhelion::app {
 namespace {
@@ -37,9 +36,9 @@ Json trace_of(const serve::EngineThread& engine) {
 
 }  // namespace
 
-AdminActions admin_actions(serve::EngineThread& engine) {
+AdminActions admin_actions(serve::EngineThread& engine, std::function<void()> drain) {
   AdminActions actions;
-  actions.drain = [] { ::kill(::getpid(), SIGTERM); };
+  actions.drain = std::move(drain);
   actions.reset_cache = [&engine] {
     engine.between_steps([](serve::Engine& held) { held.reset_cache(); });
   };

@@ -11,9 +11,9 @@ namespace parhelion::app {
 namespace {
 
 std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kBearer = "Bearer ";
+  constexpr std::string_view kBearer = "Bearer ";  // of any case
   const std::string_view given = request.field("authorization");
-  if (given.starts_with(kBearer)) return given.substr(kBearer.size());
+  if (same_field(given.substr(0, kBearer.size()), kBearer)) return given.substr(kBearer.size());
   return request.field("x-api-key");
 }
 

@@ -46,6 +46,7 @@ struct ApiOptions {
   /// Takes a line when a request is accepted, when its answer is made, and when it was sent.
   /// Threads: any.
   std::function<void(std::string_view)> log = {};
+  std::function<std::int64_t()> dropped_lines = {};  ///< that `log` had no room for
   LogFormat log_format = LogFormat::json;
   bool logs_content = false;  ///< prompts and answers
   StoreLimits stored = {};    ///< responses that are kept

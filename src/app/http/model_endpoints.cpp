@@ -77,6 +77,8 @@ void write_api(const ApiState& state, std::string& out) {
                         out);
   metrics.unknown_fields.write("unknown_fields_total", "Fields passed over, by endpoint.", out);
   counter("malformed_tool_calls_total", "Texts that began like calls.", metrics.malformed_calls);
+  counter("log_dropped_lines_total", "Lines for requests that nobody took.",
+          state.options.dropped_lines ? state.options.dropped_lines() : 0);
   metrics.ttft.write("ttft_seconds", "From request to first token.", out);
   metrics.inter_token.write("inter_token_seconds", "Between two tokens' events.", out);
   metrics.time_per_output_token.write("time_per_output_token_seconds",

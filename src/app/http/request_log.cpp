@@ -39,7 +39,15 @@ bool is_hex(std::string_view text) {
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+std::string write_line(LogFormat format, Json::Object members) {
+  return format == LogFormat::text ? text_line(members) : write_json(std::move(members));
+}
+
 }  // namespace
+
+std::string dropped_line(LogFormat format, std::int64_t lines) {
+  return write_line(format, {{"time", log_time()}, {"event", "dropped"}, {"lines", lines}});
+}
 
 void log_request(const ApiOptions& options, std::string_view event, const HttpRequest& request,
                  Json::Object members) {
@@ -48,7 +56,7 @@ void log_request(const ApiOptions& options, std::string_view event, const HttpRe
   if (!request.trace_id.empty()) line.emplace_back("trace_id", request.trace_id);
   line.emplace_back("key", request.label);
   std::ranges::move(members, std::back_inserter(line));
-  options.log(options.log_format == LogFormat::text ? text_line(line) : write_json(line));
+  options.log(write_line(options.log_format, std::move(line)));
 }
 
 std::string trace_id_of(std::string_view traceparent) {

@@ -13,6 +13,9 @@ namespace parhelion::app {
 void log_request(const ApiOptions& options, std::string_view event, const HttpRequest& request,
                  Json::Object members);
 
+/// The line about lines that were dropped.
+std::string dropped_line(LogFormat format, std::int64_t lines);
+
 /// The trace's id of a W3C `traceparent` field; empty if it is none.
 std::string trace_id_of(std::string_view traceparent);
 
