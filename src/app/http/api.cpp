@@ -105,7 +105,6 @@ HandlerReply answer(ApiCall& call, Endpoint endpoint) {
 
 /// Tells the id by which a request is found in the log, under the names that its clients read.
 void name_request(const HttpRequest& request, HttpReply& reply) {
-  if (request.id.empty()) return;
   reply.fields.emplace_back("x-request-id", request.id);
   if (dialect_of(request.path) == ApiDialect::anthropic)
     reply.fields.emplace_back("request-id", request.id);
@@ -146,8 +145,7 @@ void Api::cancel_all() { state_->tickets.cancel_all(); }
 std::int64_t Api::running() const { return state_->tickets.count(); }
 
 std::unique_ptr<HttpReply> Api::refuse_early(HttpRequest& head) {
-  const std::string_view given = head.field("x-request-id");
-  head.id = is_plain_token(given) ? std::string(given) : make_id("req_");
+  head.id = request_id_of(head);
   head.trace_id = trace_id_of(head.field("traceparent"));
   if (head.method == "OPTIONS" && !state_->options.cors_origins.empty()) return nullptr;
   bool known_path = false;
@@ -158,7 +156,8 @@ std::unique_ptr<HttpReply> Api::refuse_early(HttpRequest& head) {
 }
 
 HttpReply Api::refuse(int status, std::string_view code, std::string_view message,
-                      const HttpRequest& head) {
+                      HttpRequest& head) {
+  if (head.id.empty()) head.id = request_id_of(head);
   state_->metrics.errors.add(fmt::format("code=\"{}\"", code));
   HttpReply reply = error_reply({status, std::string(code), std::string(message), {}},
                                 dialect_of(head.path), head.id);

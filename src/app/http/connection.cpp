@@ -60,6 +60,35 @@ struct Connection::Turn {
   bool has_sent_head = false;
   bool has_failed = false;  // nothing more can be written
   std::int64_t bytes = 0;   // sent
+
+  /// Takes what was read of the head. False: its target is no path.
+  bool note_head() {
+    const auto& message = parser->get();
+    stays_open = message.keep_alive();
+    takes_chunks = message.version() == 11;
+    request.method = to_string(message.method_string());
+    request.fields = fields_of(*parser);
+    const auto target = parse_target({message.target().data(), message.target().size()});
+    if (!target) return false;
+    request.path = target->path;
+    request.query = target->query;
+    return true;
+  }
+  /// Whether everybody on the way sees the body end at the same place (RFC 9112, 6.1).
+  bool ends_plainly() const {
+    const auto is_coding = [](const HttpField& field) {
+      return same_field(field.first, "transfer-encoding");
+    };
+    const auto codings = std::ranges::count_if(request.fields, is_coding);
+    if (codings == 0) return true;
+    return codings == 1 && takes_chunks &&
+           same_field(request.field("transfer-encoding"), "chunked");
+  }
+  bool wants_body() const { return request.method != "HEAD"; }
+  /// A reply that is sent at once.
+  std::string whole_reply() const {
+    return write_head(reply, BodyEnd::length, stays_open) + (wants_body() ? reply.body : "");
+  }
 };
 
 Connection::Connection(asio::ip::tcp::socket socket, IoThread& thread, ConnectionShared& shared)
@@ -136,21 +165,21 @@ asio::awaitable<bool> Connection::read_head(Turn& turn) {
   stream_.expires_after(shared_.limits.head_time);
   const auto [code, count] =
       co_await http::async_read_header(stream_, buffer_, *turn.parser, kAwait);
+  const bool has_path = turn.note_head();
   if (code) co_return co_await refuse_head(turn, code);
-  const auto& message = turn.parser->get();
-  turn.stays_open = message.keep_alive();
-  turn.takes_chunks = message.version() == 11;
-  turn.request.method = to_string(message.method_string());
-  turn.request.fields = fields_of(*turn.parser);
-  const auto target = parse_target({message.target().data(), message.target().size()});
-  if (!target) {
+  if (!has_path) {
     HttpReply reply =
         shared_.handler.refuse(400, "invalid_target", "the target is no path", turn.request);
     co_await refuse(turn, std::move(reply));
     co_return false;
   }
-  turn.request.path = target->path;
-  turn.request.query = target->query;
+  if (!turn.ends_plainly()) {
+    HttpReply reply = shared_.handler.refuse(
+        501, "unsupported_transfer_encoding",
+        "transfer-encoding: expected chunked alone, and HTTP/1.1", turn.request);
+    co_await refuse(turn, std::move(reply));
+    co_return false;
+  }
   co_return true;
 }
 
@@ -162,7 +191,7 @@ asio::awaitable<bool> Connection::refuse_head(Turn& turn, const Code& code) {
 }
 
 /// The reply to a failure of reading; none where the network or the client's patience is at fault.
-std::optional<HttpReply> Connection::code_reply(const HttpRequest& head, const Code& code) const {
+std::optional<HttpReply> Connection::code_reply(HttpRequest& head, const Code& code) const {
   HttpHandler& handler = shared_.handler;
   const HttpLimits& limits = shared_.limits;
   if (code == http::error::body_limit) {
@@ -215,7 +244,7 @@ asio::awaitable<bool> Connection::answer(Turn& turn) {
     stream_.socket().cancel(ignored);
   } else {
     turn.stays_open = turn.stays_open && !shared_.is_draining;
-    co_await send(turn, write_head(turn.reply, BodyEnd::length, turn.stays_open) + turn.reply.body);
+    co_await send(turn, turn.whole_reply());
   }
   shared_.handler.finished(turn.request, turn.reply.status, turn.bytes, end);
   co_return turn.stays_open && !turn.has_failed && !is_over() && !shared_.is_draining;
@@ -258,9 +287,9 @@ asio::awaitable<void> Connection::send_new(Turn& turn, Pull pull, const ReplySou
     bytes = write_head(turn.reply, end, turn.stays_open);
     turn.has_sent_head = true;
   }
-  if (end != BodyEnd::chunks) {
+  if (turn.wants_body() && end != BodyEnd::chunks) {
     bytes += turn.reply.body;
-  } else {
+  } else if (turn.wants_body()) {
     if (!turn.reply.body.empty()) bytes += write_chunk(turn.reply.body);
     if (pull == Pull::complete) bytes += kLastChunk;
   }
@@ -320,7 +349,8 @@ asio::awaitable<void> Connection::send(Turn& turn, std::string bytes) {
 /// Sends a reply whose request was not read to its end, and closes so that it arrives.
 asio::awaitable<void> Connection::refuse(Turn& turn, HttpReply reply) {
   turn.reply = std::move(reply);
-  co_await send(turn, write_head(turn.reply, BodyEnd::length, false) + turn.reply.body);
+  turn.stays_open = false;
+  co_await send(turn, turn.whole_reply());
   shared_.handler.finished(turn.request, turn.reply.status, turn.bytes, "refused");
   if (!turn.has_failed) co_await linger();
 }

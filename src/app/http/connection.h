@@ -57,7 +57,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> send(Turn& turn, std::string bytes);
   boost::asio::awaitable<void> linger();
   boost::asio::awaitable<bool> refuse_head(Turn& turn, const boost::system::error_code& code);
-  std::optional<HttpReply> code_reply(const HttpRequest& head,
+  std::optional<HttpReply> code_reply(HttpRequest& head,
                                       const boost::system::error_code& code) const;
   void wake();
   bool is_over() const { return client_left_ || is_aborted_; }

@@ -32,8 +32,7 @@ HttpReply LoadingGate::closed_reply(const HttpRequest& head) const {
 
 std::unique_ptr<HttpReply> LoadingGate::refuse_early(HttpRequest& head) {
   if (Api* api = api_) return api->refuse_early(head);
-  const std::string_view given = head.field("x-request-id");
-  head.id = is_plain_token(given) ? std::string(given) : make_id("req_");
+  head.id = request_id_of(head);
   auto reply = std::make_unique<HttpReply>(closed_reply(head));
   reply->fields.emplace_back("x-request-id", head.id);
   return reply;
@@ -47,10 +46,13 @@ HandlerReply LoadingGate::handle(const HttpRequest& request, std::shared_ptr<Bel
 }
 
 HttpReply LoadingGate::refuse(int status, std::string_view code, std::string_view message,
-                              const HttpRequest& head) {
+                              HttpRequest& head) {
   if (Api* api = api_) return api->refuse(status, code, message, head);
-  return error_reply({status, std::string(code), std::string(message), {}}, dialect_of(head.path),
-                     head.id);
+  head.id = request_id_of(head);
+  HttpReply reply = error_reply({status, std::string(code), std::string(message), {}},
+                                dialect_of(head.path), head.id);
+  reply.fields.emplace_back("x-request-id", head.id);
+  return reply;
 }
 
 void LoadingGate::finished(const HttpRequest& request, int status, std::int64_t bytes,

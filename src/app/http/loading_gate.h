@@ -26,7 +26,7 @@ class LoadingGate : public HttpHandler {
   std::unique_ptr<HttpReply> refuse_early(HttpRequest& head) override;
   HandlerReply handle(const HttpRequest& request, std::shared_ptr<Bell> bell) override;
   HttpReply refuse(int status, std::string_view code, std::string_view message,
-                   const HttpRequest& head) override;
+                   HttpRequest& head) override;
   void finished(const HttpRequest& request, int status, std::int64_t bytes,
                 std::string_view reason) override;
 

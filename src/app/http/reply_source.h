@@ -58,9 +58,10 @@ class HttpHandler {
   virtual std::unique_ptr<HttpReply> refuse_early(HttpRequest& head) = 0;
   /// Does not throw. `bell` lives until the source is released.
   virtual HandlerReply handle(const HttpRequest& request, std::shared_ptr<Bell> bell) = 0;
-  /// The reply to what is no proper request: its status, and what is wrong.
+  /// The reply to what is no proper request: its status, and what is wrong. Gives `head` an id, if
+  /// it has none.
   virtual HttpReply refuse(int status, std::string_view code, std::string_view message,
-                           const HttpRequest& head) = 0;
+                           HttpRequest& head) = 0;
   /// Hears of each answer's end: how many bytes were sent, and whether the client was there.
   virtual void finished(const HttpRequest& request, int status, std::int64_t bytes,
                         std::string_view reason) = 0;

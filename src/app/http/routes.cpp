@@ -45,6 +45,7 @@ bool matches(const Route& route, std::string_view path) {
 }  // namespace
 
 const Route* find_route(std::string_view method, std::string_view path, bool& known_path) {
+  if (method == "HEAD") method = "GET";  // the connection leaves the body out
   for (const Route& route : kRoutes) {
     if (!matches(route, path)) continue;
     known_path = true;
@@ -57,7 +58,8 @@ std::string allowed_methods(std::string_view path) {
   std::string methods;
   for (const Route& route : kRoutes) {
     if (matches(route, path))
-      methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
+      methods += fmt::format("{}{}", methods.empty() ? "" : ", ",
+                             route.method == "GET" ? "GET, HEAD" : route.method);
   }
   return methods;
 }

@@ -230,7 +230,7 @@ TEST_F(StoredResponsesTest, TellsTheMethodsOfAPath) {
   start();
   const Received reply = call("PUT", "resp_1");
   EXPECT_EQ(reply.status, 405);
-  EXPECT_EQ(reply.field("allow"), "GET, DELETE, POST");
+  EXPECT_EQ(reply.field("allow"), "GET, HEAD, DELETE, POST");
 }
 
 }  // namespace

@@ -73,6 +73,29 @@ TEST_F(TransportTest, SendsContinueWhereAClientWaitsForIt) {
   EXPECT_EQ(client.receive().status, 200);
 }
 
+TEST_F(TransportTest, SendsNoBodyWhereOnlyTheHeadIsAskedFor) {
+  start();
+  const std::string body = get("/version").body;
+  RawClient client(server_->port());
+  client.send("HEAD /version HTTP/1.1\r\nhost: x\r\n\r\nHEAD /nothing HTTP/1.1\r\nhost: x\r\n\r\n");
+  const std::string all = client.read_all();
+  EXPECT_NE(all.find("content-length: " + std::to_string(body.size()) + "\r\n"), std::string::npos);
+  EXPECT_NE(all.find("HTTP/1.1 404"), std::string::npos);
+  EXPECT_EQ(all.find('{'), std::string::npos);
+}
+
+TEST_F(TransportTest, NamesARequestThatCannotBeRead) {
+  http_.limits.head_bytes = 4096;
+  start();
+  RawClient client(server_->port());
+  client.send("POST /v1/messages HTTP/1.1\r\nhost: x\r\nx: " + std::string(8000, 'a') + "\r\n\r\n");
+  const Received reply = client.receive();
+  EXPECT_EQ(reply.status, 431);
+  EXPECT_EQ(*reply.json().find("type"), Json("error"));
+  EXPECT_EQ(*reply.json().find("request_id"), Json(reply.field("request-id")));
+  EXPECT_TRUE(reply.field("request-id").starts_with("req_"));
+}
+
 struct BadHead {
   std::string name;
   std::string bytes;
@@ -120,6 +143,21 @@ INSTANTIATE_TEST_SUITE_P(
         BadHead{"OtherType",
                 head("POST /tokenize", "content-type: text/plain\r\ncontent-length: 2\r\n") + "{}",
                 415, "unsupported_media_type"},
+        BadHead{"OtherCoding", head("POST /tokenize", kJsonType + "transfer-encoding: gzip\r\n"),
+                501, "unsupported_transfer_encoding"},
+        BadHead{"CodingBeforeChunks",
+                head("POST /tokenize", kJsonType + "transfer-encoding: gzip, chunked\r\n"), 501,
+                "unsupported_transfer_encoding"},
+        BadHead{"TwoCodings",
+                head("POST /tokenize", kJsonType + "transfer-encoding: chunked\r\n" +
+                                           "transfer-encoding: chunked\r\n"),
+                400, "invalid_request"},
+        BadHead{"CodingOfAGet", head("GET /version", "transfer-encoding: identity\r\n"), 501,
+                "unsupported_transfer_encoding"},
+        BadHead{"ChunksOfOldHttp",
+                "POST /tokenize HTTP/1.0\r\nhost: x\r\n" + kJsonType +
+                    "transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                501, "unsupported_transfer_encoding"},
         BadHead{
             "TwoLengths",
             head("POST /tokenize", kJsonType + "content-length: 2\r\n" + "content-length: 3\r\n"),
