@@ -1,13 +1,12 @@
 #include "app/chat_prompt.h"
 
-#include "base/json.h"
-#include "text/chat_template.h"
-
 namespace parhelion::app {
-std::string chat_prompt(const std::string& chat_template, const text::Tokenizer& tokenizer,
-                        const std::string& message) {
+
+text::PromptText chat_prompt(const std::string& chat_template, const text::Tokenizer& tokenizer,
+                             const std::string& message) {
   const Json messages = Json::Array{Json::Object{{"role", "user"}, {"content", message}}};
-  return text::ChatTemplate(chat_template).render(messages, text::prompt_options(tokenizer));
+  return text::render_prompt(text::ChatTemplate(chat_template), tokenizer, messages,
+                             text::prompt_options(tokenizer));
 }
 
 }  // namespace parhelion::app

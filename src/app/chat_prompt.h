@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/tokenizer.h"
+#include "text/prompt_text.h"
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace parhelion::app {
 /// A user's message as a chat template frames it, up to where the answer begins.
 ///
 /// Errors: as text::ChatTemplate.
-std::string chat_prompt(const std::string& chat_template, const text::Tokenizer& tokenizer,
-                        const std::string& message);
+text::PromptText chat_prompt(const std::string& chat_template, const text::Tokenizer& tokenizer,
+                             const std::string& message);
 
 }  // namespace parhelion::app

@@ -11,7 +11,7 @@
 namespace parhelion::app {
 namespace {
 
-std::string rendered_chat(const train::TokenRules& rules, const std::string& question) {
+text::PromptText rendered_chat(const train::TokenRules& rules, const std::string& question) {
   ensure(rules.chat_template.has_value(), ErrorKind::invalid,
          "evaluation.chats: the model has no chat template, expected one");
   return chat_prompt(*rules.chat_template, rules.tokenizer, question);
@@ -22,7 +22,7 @@ std::string rendered_chat(const train::TokenRules& rules, const std::string& que
 TrainGeneration::TrainGeneration(const model::Model& model, const train::Job& job,
                                  const train::TokenRules& rules, exec::Executor& executor)
     : tokenizer_(rules.tokenizer), max_tokens_(job.evaluation->max_tokens) {
-  for (const std::string& prompt : job.evaluation->prompts) add(prompt, prompt);
+  for (const std::string& prompt : job.evaluation->prompts) add(prompt, {prompt});
   for (const std::string& chat : job.evaluation->chats) add(chat, rendered_chat(rules, chat));
   std::int64_t longest = 0;
   for (const Prompt& prompt : prompts_) longest = std::max(longest, std::ssize(prompt.ids));
@@ -35,9 +35,11 @@ TrainGeneration::TrainGeneration(const model::Model& model, const train::Job& jo
       executor, serve::EngineSettings{.weights = exec::Weights::trained});
 }
 
-void TrainGeneration::add(std::string text, const std::string& rendered) {
+void TrainGeneration::add(std::string text, const text::PromptText& rendered) {
   const text::Frame frame = tokenizer_.adds_bos() ? text::Frame::bos : text::Frame::none;
-  prompts_.push_back({std::move(text), tokenizer_.encode(rendered, {.frame = frame})});
+  prompts_.push_back(
+      {std::move(text),
+       tokenizer_.encode(rendered.text, {.frame = frame, .plain_at = rendered.plain_at})});
 }
 
 std::vector<train::Generated> TrainGeneration::run() {

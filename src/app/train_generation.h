@@ -3,6 +3,7 @@
 #include "exec/executor.h"
 #include "model/model.h"
 #include "serve/engine.h"
+#include "text/prompt_text.h"
 #include "train/config/job.h"
 #include "train/data/tokenise.h"
 #include "train/loop/events.h"
@@ -31,7 +32,7 @@ class TrainGeneration {
     std::string text;
     std::vector<std::int32_t> ids;
   };
-  void add(std::string text, const std::string& rendered);
+  void add(std::string text, const text::PromptText& rendered);
 
   text::Tokenizer tokenizer_;
   std::int64_t max_tokens_;

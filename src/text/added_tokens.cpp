@@ -95,6 +95,7 @@ std::size_t AddedTokenMatcher::find_first_byte(std::string_view text, std::size_
 }
 
 void AddedTokenMatcher::cut(std::string_view text, SpecialText special_text,
+                            std::span<const std::size_t> plain_at,
                             std::vector<TextPart>& parts) const {
   std::size_t done = 0;
   for (std::size_t at = find_first_byte(text, 0); at < text.size();
@@ -108,6 +109,7 @@ void AddedTokenMatcher::cut(std::string_view text, SpecialText special_text,
     std::size_t end = at + token->content.size();
     at = end;
     if (special_text == SpecialText::plain && token->special) continue;
+    if (is_control(*token) && std::ranges::binary_search(plain_at, begin)) continue;
     if (token->single_word && (is_word_before(text, begin) || is_word_behind(text, end))) continue;
     if (token->strips_left) begin = spaces_begin(text, begin, std::min(done, begin));
     if (token->strips_right) end = spaces_end(text, end);

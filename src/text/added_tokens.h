@@ -22,6 +22,12 @@ struct AddedToken {
   bool normalized = false;    ///< found in the normalised text
 };
 
+/// Whether a token says what a text is to the model, such as where a turn begins: those that are
+/// special, and those that are written like `<|user|>`, which some vocabularies do not call so.
+inline bool is_control(const AddedToken& token) {
+  return token.special || token.content.starts_with("<|") || token.content.starts_with("<\uff5c");
+}
+
 /// A part of a text: an added token, or what stands between two.
 struct TextPart {
   std::string_view text;
@@ -39,8 +45,9 @@ class AddedTokenMatcher {
   std::span<const AddedToken> tokens() const { return tokens_; }
 
   /// Cuts `text` into parts, appended to `parts`. With SpecialText::plain a special token is passed
-  /// over where it stands.
-  void cut(std::string_view text, SpecialText special_text, std::vector<TextPart>& parts) const;
+  /// over where it stands, and at the bytes `plain_at`, ascending, a control token.
+  void cut(std::string_view text, SpecialText special_text, std::span<const std::size_t> plain_at,
+           std::vector<TextPart>& parts) const;
 
  private:
   struct Node {

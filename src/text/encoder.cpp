@@ -7,18 +7,30 @@
 #include "text/utf8.h"
 #include "text/word_cache.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
 namespace parhelion::text {
+namespace {
+
+/// Whether a part of the text has bytes of `plain_at`.
+bool has_plain(std::span<const std::size_t> plain_at, std::string_view text,
+               std::string_view part) {
+  const auto begin = static_cast<std::size_t>(part.data() - text.data());
+  const auto next = std::ranges::lower_bound(plain_at, begin);
+  return next != plain_at.end() && *next < begin + part.size();
+}
+
+}  // namespace
 
 /// The memory of an encoder and the steps of encoding.
 struct EncoderState {
   EncoderState(Tokenizer given, std::size_t text_bytes)
       : tokenizer(std::move(given)), model(tokenizer.model()), cache(text_bytes) {}
 
-  void encode_text(std::string_view text, SpecialText special_text);
+  void encode_text(std::string_view text, const EncodeOptions& options);
   void encode_normalized(std::string_view text, SpecialText special_text);
   void encode_plain(std::string_view text);
   void encode_word(std::string_view word);
@@ -35,14 +47,16 @@ struct EncoderState {
   std::vector<TokenId>* out = nullptr;
 };
 
-void EncoderState::encode_text(std::string_view text, SpecialText special_text) {
+void EncoderState::encode_text(std::string_view text, const EncodeOptions& options) {
   raw_parts.clear();
-  model.raw_tokens.cut(text, special_text, raw_parts);
+  model.raw_tokens.cut(text, options.special_text, options.plain_at, raw_parts);
   for (const TextPart& part : raw_parts) {
     if (part.id >= 0) {
       out->push_back(part.id);
     } else {
-      encode_normalized(part.text, special_text);
+      // Normalisation moves bytes: a part that has a plain one has no special token.
+      const bool is_plain = has_plain(options.plain_at, text, part.text);
+      encode_normalized(part.text, is_plain ? SpecialText::plain : options.special_text);
     }
   }
 }
@@ -51,7 +65,7 @@ void EncoderState::encode_normalized(std::string_view text, SpecialText special_
   if (model.normalizes_nfc) text = normalize_nfc(text, normalized);
   if (model.normalized_tokens.empty()) return encode_plain(text);
   normalized_parts.clear();
-  model.normalized_tokens.cut(text, special_text, normalized_parts);
+  model.normalized_tokens.cut(text, special_text, {}, normalized_parts);
   for (const TextPart& part : normalized_parts) {
     if (part.id >= 0) {
       out->push_back(part.id);
@@ -115,7 +129,7 @@ void Encoder::encode(std::string_view text, const EncodeOptions& options,
   std::vector<TokenId> made;
   if (options.frame == Frame::post_processor) made = model.prefix;
   state_->out = &made;
-  state_->encode_text(text, options.special_text);
+  state_->encode_text(text, options);
   if (options.frame == Frame::post_processor) {
     made.insert(made.end(), model.suffix.begin(), model.suffix.end());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ enum class Frame : std::uint8_t {
 struct EncodeOptions {
   SpecialText special_text = SpecialText::parse;
   Frame frame = Frame::none;
+  /// Bytes of the text at which no control token begins, ascending; see PromptText.
+  std::span<const std::size_t> plain_at = {};
 };
 
 /// Whether decoding drops special tokens.

@@ -5,6 +5,7 @@
 #include "app/served_engine.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "text/prompt_text.h"
 #include "text/reply/reply_format.h"
 
 #include <CLI/CLI.hpp>
@@ -88,10 +89,10 @@ class Conversation {
  private:
   GenerationPlan plan_answer() const {
     const text::Tokenizer& tokenizer = served_.model.tokenizer;
-    const std::string prompt =
-        served_.model.chat_template->render(messages_, text::prompt_options(tokenizer));
+    const text::PromptText prompt = text::render_prompt(*served_.model.chat_template, tokenizer,
+                                                        messages_, text::prompt_options(tokenizer));
     serve::Request request;
-    request.prompt = tokenizer.encode(prompt);
+    request.prompt = tokenizer.encode(prompt.text, {.plain_at = prompt.plain_at});
     const std::int64_t room = served_.model.context_tokens - std::ssize(request.prompt);
     ensure(room > 0, ErrorKind::invalid, "chat: the conversation fills the context of {} tokens",
            served_.model.context_tokens);
@@ -102,7 +103,7 @@ class Conversation {
     GenerationPlan plan;
     plan.choices.reply.format.reasoning = served_.model.reply_format.reasoning;
     const auto& reasoning = plan.choices.reply.format.reasoning;
-    if (reasoning && text::opens_reasoning(prompt, *reasoning))
+    if (reasoning && text::opens_reasoning(prompt.text, *reasoning))
       plan.choices.reply.reasoning_start = text::ReasoningStart::opened;
     plan.prompts.push_back({.request = std::move(request)});
     return plan;

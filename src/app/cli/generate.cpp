@@ -137,21 +137,22 @@ GenerationSource core_source(const GenerateOptions& options, LoadTimes& times) {
 }
 
 /// The message as the model's chat template frames it.
-std::string framed_chat(const GenerateOptions& options, const GenerationSource& source) {
+text::PromptText framed_chat(const GenerateOptions& options, const GenerationSource& source) {
   ensure(source.chat_template.has_value(), ErrorKind::invalid,
          "{}: has no chat template, expected one for --chat", options.run.model.string());
   return chat_prompt(*source.chat_template, source.tokenizer, options.chat);
 }
 
-std::string prompt_text(const GenerateOptions& options, const GenerationSource& source) {
+text::PromptText prompt_text(const GenerateOptions& options, const GenerationSource& source) {
   if (!options.chat.empty()) return framed_chat(options, source);
-  return options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
+  return {options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file)};
 }
 
 std::vector<std::int32_t> prompt_ids(const GenerateOptions& options,
                                      const GenerationSource& source) {
   const text::Frame frame = source.tokenizer.adds_bos() ? text::Frame::bos : text::Frame::none;
-  return source.tokenizer.encode(prompt_text(options, source), {.frame = frame});
+  const text::PromptText prompt = prompt_text(options, source);
+  return source.tokenizer.encode(prompt.text, {.frame = frame, .plain_at = prompt.plain_at});
 }
 
 double rate(std::size_t tokens, Seconds time) {

@@ -1,5 +1,6 @@
 #include "app/http/api_state.h"
 #include "app/http/make_id.h"
+#include "text/prompt_text.h"
 #include "text/template_facts.h"
 
 #include <algorithm>
@@ -113,15 +114,18 @@ Json with_mark(const Json& messages, const std::string& mark) {
 
 /// The conversation up to the end of the last message's text, so that the reply goes on there. The
 /// place is found by a mark, since templates trim texts and texts repeat.
-std::string render_open(const text::ChatTemplate& chat, const Json& messages,
-                        const text::ChatOptions& options) {
+text::PromptText render_open(const ServedModel& model, const Json& messages,
+                             const text::ChatOptions& options) {
   const std::string mark = make_id("\u2402");
-  const std::string text = chat.render(with_mark(messages, mark), options);
-  const std::size_t end = text.find(mark);
-  if (end == std::string::npos || text.find(mark, end + 1) != std::string::npos)
+  text::PromptText prompt = text::render_prompt(*model.chat_template, model.tokenizer,
+                                                with_mark(messages, mark), options);
+  const std::size_t end = prompt.text.find(mark);
+  if (end == std::string::npos || prompt.text.find(mark, end + 1) != std::string::npos)
     refuse(400, "invalid_messages",
            "continue_final_message: the template does not show the last message once", "messages");
-  return text.substr(0, end);
+  prompt.text.resize(end);
+  std::erase_if(prompt.plain_at, [end](std::size_t at) { return at >= end; });
+  return prompt;
 }
 
 }  // namespace
@@ -178,19 +182,22 @@ void truncate_prompt(std::optional<std::int64_t> most, std::vector<std::int32_t>
 }
 
 ChatPrompt render_chat(ApiCall& call, const Json& messages, const PromptOptions& options) {
-  const auto& chat = call.state.model.chat_template;
-  if (!chat) refuse_feature("messages", "the model has no chat template");
-  ChatPrompt prompt;
+  const ServedModel& model = call.state.model;
+  if (!model.chat_template) refuse_feature("messages", "the model has no chat template");
+  text::PromptText rendered;
   try {
-    prompt.text = options.continues_last ? render_open(*chat, messages, options.chat)
-                                         : chat->render(messages, options.chat);
+    rendered = options.continues_last ? render_open(model, messages, options.chat)
+                                      : text::render_prompt(*model.chat_template, model.tokenizer,
+                                                            messages, options.chat);
   } catch (const RefusedRequest&) {
     throw;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid) throw;
     refuse(400, "invalid_messages", error.what(), "messages");
   }
-  prompt.ids = encode_prompt(call, prompt.text, {});
+  ChatPrompt prompt;
+  prompt.ids = encode_prompt(call, rendered.text, {.plain_at = rendered.plain_at});
+  prompt.text = std::move(rendered.text);
   truncate_prompt(options.most_tokens, prompt.ids);
   return prompt;
 }
