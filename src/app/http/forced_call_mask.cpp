@@ -1,5 +1,7 @@
 #include "app/http/forced_call_mask.h"
 
+#include "text/grammar/placed_schema.h"
+
 #include <algorithm>
 
 namespace parhelion::app {
@@ -7,12 +9,6 @@ namespace {
 
 void set_bit(std::int32_t id, std::span<std::uint32_t> bits) {
   bits[static_cast<std::size_t>(id / 32)] |= std::uint32_t{1} << (id % 32);
-}
-
-/// `schemas` as one that any of them fits.
-Json any_of(Json::Array schemas) {
-  if (schemas.size() == 1) return schemas.front();
-  return Json::Object{{"anyOf", std::move(schemas)}};
 }
 
 }  // namespace
@@ -30,7 +26,8 @@ std::vector<text::ForcedCall> join_alike(std::vector<text::ForcedCall> calls) {
     schemas[index].push_back(std::move(call.schema));
     if (found == joined.end()) joined.push_back(std::move(call));
   }
-  for (std::size_t i = 0; i < joined.size(); ++i) joined[i].schema = any_of(std::move(schemas[i]));
+  for (std::size_t i = 0; i < joined.size(); ++i)
+    joined[i].schema = text::any_of_schemas(std::move(schemas[i]));
   return joined;
 }
 

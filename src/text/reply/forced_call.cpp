@@ -1,6 +1,7 @@
 #include "text/reply/forced_call.h"
 
 #include "base/error.h"
+#include "text/grammar/placed_schema.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +50,8 @@ std::string first_of(const std::vector<std::string>& texts) {
 Json call_schema(const ToolFormat& format, const Tool& tool) {
   Json::Object properties;
   properties.emplace_back(format.name_key, Json::Object{{"const", Json(tool.name)}});
-  properties.emplace_back(format.arguments_key, tool.parameters);
+  properties.emplace_back(format.arguments_key,
+                          placed_schema(tool.parameters, "/properties/" + format.arguments_key));
   return Json::Object{{"type", Json("object")},
                       {"properties", Json(std::move(properties))},
                       {"required", Json::Array{Json(format.name_key), Json(format.arguments_key)}},
@@ -57,12 +59,11 @@ Json call_schema(const ToolFormat& format, const Tool& tool) {
 }
 
 Json list_schema(const ToolFormat& format, const std::vector<Tool>& tools, CallCount count) {
-  Json::Array items;
-  for (const Tool& tool : tools) items.push_back(call_schema(format, tool));
-  Json::Object schema{
-      {"type", Json("array")},
-      {"items", items.size() == 1 ? items.front() : Json::Object{{"anyOf", Json(items)}}},
-      {"minItems", Json(1)}};
+  Json::Array calls;
+  for (const Tool& tool : tools) calls.push_back(call_schema(format, tool));
+  Json::Object schema{{"type", Json("array")},
+                      {"items", placed_schema(any_of_schemas(std::move(calls)), "/items")},
+                      {"minItems", Json(1)}};
   if (count == CallCount::one) schema.emplace_back("maxItems", Json(1));
   return schema;
 }
