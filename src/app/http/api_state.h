@@ -10,6 +10,7 @@
 #include "app/http/quotas.h"
 #include "app/http/response_store.h"
 #include "app/http/tool_fields.h"
+#include "text/template_traits.h"
 
 #include <atomic>
 #include <chrono>
@@ -26,12 +27,17 @@ struct ApiState {
         options(std::move(set)),
         constraints(model.tokenizer),
         tickets(serving),
-        responses(options.stored) {}
+        responses(options.stored) {
+    if (model.chat_template)
+      traits = text::probe_template(*model.chat_template, text::prompt_options(model.tokenizer),
+                                    model.reply_format.reasoning);
+  }
 
   ServedModel model;
   serve::Server& server;
   ApiOptions options;
   ConstraintCompiler constraints;
+  text::TemplateTraits traits = {};  ///< of the chat template
   Quotas quotas = {};
   Metrics metrics = {};
   ActiveTickets tickets;
@@ -144,6 +150,8 @@ struct PromptOptions {
   bool continues_last = false;                   ///< the last message is the beginning of the reply
   std::optional<std::int64_t> most_tokens = {};  ///< the last ones are kept
 };
+/// Passes how much to think on by whichever variable the template has for it.
+void set_effort(const std::string& effort, const ServedModel& model, text::ChatOptions& options);
 /// Errors: 400 `invalid_messages` if the template refuses the conversation, or does not show the
 ///         message that is to be continued.
 ChatPrompt render_chat(ApiCall& call, const Json& messages, const PromptOptions& options);

@@ -1,4 +1,5 @@
 #include "app/http/api_state.h"
+#include "app/http/fit_messages.h"
 #include "app/http/make_id.h"
 #include "text/prompt_text.h"
 #include "text/template_facts.h"
@@ -88,19 +89,6 @@ bool template_reads(const ServedModel& model, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Passes `reasoning_effort` on by whichever variable the template has for it.
-void set_effort(Fields& fields, const ServedModel& model, text::ChatOptions& options) {
-  const auto effort = fields.text("reasoning_effort");
-  if (!effort) return;
-  Json::Object variables = options.variables.as_object("variables");
-  if (template_reads(model, "reasoning_effort")) {
-    variables.emplace_back("reasoning_effort", *effort);
-  } else if (template_reads(model, "enable_thinking")) {
-    variables.emplace_back("enable_thinking", *effort != "none" && *effort != "minimal");
-  }
-  options.variables = std::move(variables);
-}
-
 /// The messages with `mark` behind the text of the last one.
 Json with_mark(const Json& messages, const std::string& mark) {
   Json::Array marked = messages.as_array("messages");
@@ -129,6 +117,16 @@ text::PromptText render_open(const ServedModel& model, const Json& messages,
 }
 
 }  // namespace
+
+void set_effort(const std::string& effort, const ServedModel& model, text::ChatOptions& options) {
+  Json::Object variables = options.variables.as_object("variables");
+  if (template_reads(model, "reasoning_effort")) {
+    variables.emplace_back("reasoning_effort", effort);
+  } else if (template_reads(model, "enable_thinking")) {
+    variables.emplace_back("enable_thinking", effort != "none" && effort != "minimal");
+  }
+  options.variables = std::move(variables);
+}
 
 Json template_arguments(const Json& given) {
   if (given.is_null()) return Json::Object{};
@@ -167,7 +165,7 @@ PromptOptions read_prompt_options(Fields& fields, const ServedModel& model) {
   chat.add_generation_prompt = fields.boolean("add_generation_prompt", !options.continues_last);
   if (const Json* variables = fields.find("chat_template_kwargs"); variables != nullptr)
     chat.variables = checked_variables(*variables, model);
-  set_effort(fields, model, chat);
+  if (const auto effort = fields.text("reasoning_effort")) set_effort(*effort, model, chat);
   fields.refuse_unless_off("chat_template", "a request brings no template of its own here");
   options.most_tokens = read_prompt_limit(fields);
   return options;
@@ -181,8 +179,9 @@ void truncate_prompt(std::optional<std::int64_t> most, std::vector<std::int32_t>
   if (most && std::ssize(ids) > *most) ids.erase(ids.begin(), ids.end() - *most);
 }
 
-ChatPrompt render_chat(ApiCall& call, const Json& messages, const PromptOptions& options) {
+ChatPrompt render_chat(ApiCall& call, const Json& given, const PromptOptions& options) {
   const ServedModel& model = call.state.model;
+  const Json messages = fit_messages(given, call.state.traits);
   if (!model.chat_template) refuse_feature("messages", "the model has no chat template");
   text::PromptText rendered;
   try {

@@ -56,6 +56,32 @@ void add_call(const Json& item, const std::string& where, Json::Array& messages)
   messages.push_back(std::move(message));
 }
 
+/// Begins an assistant's message with its thoughts, which the template shows or not.
+void add_thoughts(const Json& item, const std::string& where, Json::Array& messages) {
+  const Json* content = item.find("content");
+  const bool has_content = content != nullptr && !content->is_null();
+  std::string text = has_content ? item_text(*content, where) : std::string();
+  const Json* summary = item.find("summary");
+  if (text.empty() && summary != nullptr) text = item_text(*summary, where);
+  if (text.empty()) return;  // such as thoughts of another server, which only it can read
+  messages.push_back(
+      Json::Object{{"role", "assistant"}, {"content", ""}, {"reasoning_content", text}});
+}
+
+/// Whether the last message has thoughts and nothing else yet.
+bool ends_in_thoughts(const Json::Array& messages) {
+  return !messages.empty() && messages.back().find("reasoning_content") != nullptr &&
+         messages.back().find("tool_calls") == nullptr &&
+         *messages.back().find("content") == Json("");
+}
+
+/// Puts the answer behind its thoughts.
+void add_answer(std::string text, Json::Array& messages) {
+  const Json thoughts = *messages.back().find("reasoning_content");
+  messages.back() = Json::Object{
+      {"role", "assistant"}, {"content", std::move(text)}, {"reasoning_content", thoughts}};
+}
+
 /// An item without a type is a message.
 std::string item_kind(const Json& item, const std::string& where) {
   const Json* type = item.find("type");
@@ -66,6 +92,8 @@ void add_item(const Json& item, const std::string& where, Json::Array& messages)
   const std::string kind = item_kind(item, where);
   if (kind == "message") {
     const std::string& role = needed(item, "role", where).as_string(where);
+    if (role == "assistant" && ends_in_thoughts(messages))
+      return add_answer(item_text(needed(item, "content", where), where), messages);
     messages.push_back(Json::Object{{"role", role == "developer" ? "system" : role},
                                     {"content", item_text(needed(item, "content", where), where)}});
   } else if (kind == "function_call") {
@@ -75,7 +103,7 @@ void add_item(const Json& item, const std::string& where, Json::Array& messages)
                                     {"tool_call_id", needed(item, "call_id", where)},
                                     {"content", item_text(needed(item, "output", where), where)}});
   } else if (kind == "reasoning") {
-    return;  // earlier thoughts are not shown to the model again
+    add_thoughts(item, where, messages);
   } else {
     refuse_feature("input", fmt::format("{}: items of type '{}' are not supported", where,
                                         kind.substr(0, 40)));

@@ -68,7 +68,28 @@ void refuse_absent(Fields& fields) {
 Constraint read_text_format(Fields& fields) {
   const Json* text = fields.find("text");
   const Json* format = text == nullptr ? nullptr : text->find("format");
-  return format == nullptr ? Constraint{} : read_format(*format, "text.format");
+  const Constraint given = format == nullptr ? Constraint{} : read_format(*format, "text.format");
+  const Constraint other = read_constraint(fields);
+  if (given.kind != Constraint::Kind::none && other.kind != Constraint::Kind::none)
+    refuse_value("text.format", "text.format, regex, choice and grammar: expected one of them");
+  return other.kind == Constraint::Kind::none ? given : other;
+}
+
+/// `reasoning.effort`; what else is there says how thoughts are told.
+std::optional<std::string> read_effort(Fields& fields) {
+  const Json* reasoning = fields.find("reasoning");
+  const Json* effort = reasoning == nullptr ? nullptr : reasoning->find("effort");
+  if (effort == nullptr || effort->is_null()) return std::nullopt;
+  if (!effort->is_string()) refuse_value("reasoning.effort", "reasoning.effort: expected string");
+  return effort->as_string("reasoning.effort");
+}
+
+/// What a response may have besides; only log-probabilities are of use, and are not there.
+void check_include(Fields& fields) {
+  for (const std::string& each : fields.texts("include", 16)) {
+    if (each.ends_with("logprobs"))
+      refuse_feature("include", "log-probabilities are those of /v1/chat/completions");
+  }
 }
 
 /// What a response repeats of its request.
@@ -157,12 +178,14 @@ HandlerReply responses(ApiCall& call) {
   reply.constraint = read_text_format(fields);
   reply.thinking_tokens = read_thinking_budget(fields);
   PromptOptions options = read_prompt_options(fields, model);
+  if (const auto effort = read_effort(fields)) set_effort(*effort, model, options.chat);
   if (reply.tools.is_offered()) options.chat.tools = reply.tools.list;
   const Keeping keeping = read_keeping(call, fields, streams);
   const Json messages = read_conversation(fields, input, keeping);
   refuse_absent(fields);
   fields.refuse_unless_off("top_logprobs", "log-probabilities are those of /v1/chat/completions");
-  fields.accept({"include", "stream_options"});
+  check_include(fields);
+  fields.accept({"stream_options"});
   accept_idle_fields(fields);
   Json::Object told = repeated(fields, keeping);
   check_unknown(call, fields);

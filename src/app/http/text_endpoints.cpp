@@ -1,15 +1,28 @@
 #include "app/http/api_state.h"
 #include "app/http/openai_format.h"
+#include "app/http/tool_fields.h"
 
 namespace parhelion::app {
+namespace {
+
+/// The prompt that /v1/chat/completions makes of the same messages and tools.
+ChatPrompt read_chat(ApiCall& call, Fields& fields) {
+  const Json messages = read_messages(fields);
+  const Tools tools = read_chat_tools(fields, call.state.model);
+  PromptOptions options = read_prompt_options(fields, call.state.model);
+  if (tools.is_offered()) options.chat.tools = tools.list;
+  return render_chat(call, messages, options);
+}
+
+}  // namespace
+
 HandlerReply tokenize(ApiCall& call) {
   Fields fields(call.request.body);
   check_model(call, fields);
   const ServedModel& model = call.state.model;
   std::vector<std::int32_t> ids;
   if (fields.has("messages")) {
-    const Json messages = read_messages(fields);
-    ids = render_chat(call, messages, read_prompt_options(fields, model)).ids;
+    ids = read_chat(call, fields).ids;
   } else {
     const std::string text =
         fields.has("prompt") ? fields.required_text("prompt") : fields.required_text("content");
@@ -38,9 +51,7 @@ HandlerReply detokenize(ApiCall& call) {
 HandlerReply apply_template(ApiCall& call) {
   Fields fields(call.request.body);
   check_model(call, fields);
-  const Json messages = read_messages(fields);
-  const ChatPrompt prompt =
-      render_chat(call, messages, read_prompt_options(fields, call.state.model));
+  const ChatPrompt prompt = read_chat(call, fields);
   check_unknown(call, fields);
   return json_reply(Json::Object{{"prompt", prompt.text}});
 }

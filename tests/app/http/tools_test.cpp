@@ -2,6 +2,7 @@
 
 #include "http_support.h"
 #include <set>
+#include <utility>
 
 namespace parhelion::app {
 namespace {
@@ -264,6 +265,89 @@ TEST_F(ToolsTest, TakesResultsOfToolsFromAllProtocols) {
   ASSERT_EQ(requests.size(), 3U);
   for (const serve::Request& request : requests)
     EXPECT_EQ(served_.tokenizer.decode(request.prompt), "assistant: f(1)tool: r");
+}
+
+constexpr const char* kTextAndCall =
+    R"([{"role":"user","content":"hi"},{"role":"assistant","content":"let me see","tool_calls":)"
+    R"([{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]},)"
+    R"({"role":"tool","tool_call_id":"c","content":"r"}])";
+
+TEST_F(ToolsTest, LosesNoCallWhereATemplateWritesCallsOfBareMessagesOnly) {
+  served_.chat_template.emplace(read_file(std::string(PARHELION_TEST_DATA) +
+                                          "/text/templates/models/"
+                                          "deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja"));
+  start();
+  const Received reply =
+      post("/apply-template", std::string(R"({"messages":)") + kTextAndCall + "}");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const std::string prompt = reply.json().find("prompt")->as_string("prompt");
+  for (const char* part : {"let me see", "\n```json\n{\"a\":1}\n```", "\uff5c>r"})
+    EXPECT_NE(prompt.find(part), std::string::npos) << part << " in " << prompt;
+}
+
+TEST_F(ToolsTest, AppliesTheTemplateToToolsToo) {
+  start();
+  const std::string body = R"({"messages":[{"role":"user","content":"hi"}],)" + kTool + "}";
+  EXPECT_EQ(*post("/apply-template", body).json().find("prompt"), Json("f user: hi"));
+  EXPECT_EQ(*post("/tokenize", body).json().find("count"),
+            Json(std::ssize(served_.tokenizer.encode("f user: hi"))));
+}
+
+TEST_F(ToolsTest, TakesParametersWithDefinitionsWhereACallMustBeMade) {
+  model_.draw = [](const serve::Request& request, std::int64_t, std::int64_t index) {
+    return static_cast<std::int32_t>((request.seed + 37 * static_cast<std::uint64_t>(index)) % 320);
+  };
+  start();
+  const Json choice = choice_of(chat(
+      R"("tool_choice":"required","seed":5,"tools":[{"type":"function","function":{"name":"f",)"
+      R"("parameters":{"type":"object","properties":{"a":{"$ref":"#/$defs/one"}},"required":)"
+      R"(["a"],"additionalProperties":false,"$defs":{"one":{"enum":[1,2]}}}}},{"type":)"
+      R"("function","function":{"name":"g","parameters":{"$ref":"#/definitions/none",)"
+      R"("definitions":{"none":{"type":"object","additionalProperties":false}}}}}])"));
+  EXPECT_NE(choice.find("message")->find("tool_calls"), nullptr) << write_json(choice);
+}
+
+TEST_F(ToolsTest, ShowsEarlierThoughtsOfResponsesToTheTemplate) {
+  served_.chat_template.emplace(
+      "{% for m in messages %}{{ m.role }}({{ m.reasoning_content }}): {{ m.content }}\n"
+      "{% endfor %}");
+  start();
+  post(
+      "/v1/responses",
+      R"({"max_output_tokens":1,"input":[{"role":"user","content":"q"},{"type":"reasoning",)"
+      R"("content":[{"type":"reasoning_text","text":"hm"}]},{"role":"assistant","content":"a"},)"
+      R"({"type":"reasoning","summary":[],"encrypted_content":"x"},{"role":"user","content":"p"}]})");
+  EXPECT_EQ(served_.tokenizer.decode(engine_->requests().front().prompt),
+            "user(): q\nassistant(hm): a\nuser(): p\n");
+}
+
+TEST_F(ToolsTest, TakesTheEffortOfResponses) {
+  start();
+  for (const auto& [effort, thinks] : {std::pair{"high", true}, {"minimal", false}}) {
+    post("/v1/responses",
+         fmt::format(R"({{"max_output_tokens":1,"input":"hi","reasoning":{{"effort":"{}"}}}})",
+                     effort));
+    const auto ids = engine_->requests().back().prompt;
+    EXPECT_EQ(served_.tokenizer.decode(ids).ends_with("<think>"), thinks) << effort;
+  }
+  EXPECT_EQ(post("/v1/responses", R"({"input":"hi","reasoning":{"effort":3}})").code(),
+            "invalid_value");
+}
+
+TEST_F(ToolsTest, HoldsResponsesToAChoice) {
+  model_.draw = [](const serve::Request&, std::int64_t, std::int64_t) { return 70; };
+  start();
+  const std::string body = R"({"input":"hi","choice":["yes","no"])";
+  const Json response = post("/v1/responses", body + "}").json();
+  const Json& item = response.find("output")->as_array("output").front();
+  const std::string word =
+      item.find("content")->as_array("content").front().find("text")->as_string("text");
+  EXPECT_TRUE(word == "yes" || word == "no") << word;
+  EXPECT_EQ(post("/v1/responses", body + R"(,"text":{"format":{"type":"json_object"}}})").code(),
+            "invalid_value");
+  EXPECT_EQ(
+      post("/v1/responses", R"({"input":"hi","include":["message.output_text.logprobs"]})").code(),
+      "unsupported_feature");
 }
 
 struct BadTool {
