@@ -10,12 +10,16 @@ text::ToolFormat enforced_format() {
   return {.name = "enforced", .kind = text::ToolCallKind::json_object, .is_bare = true};
 }
 
-/// How a call that must be made is written: as the model writes calls, if its template shows it
-/// tools and their arguments are JSON.
-text::ToolFormat call_format(const ServedModel& model) {
+/// Whether the model is held to its own way to write calls: its template shows it tools, and their
+/// arguments are JSON.
+bool holds_own_calls(const ServedModel& model) {
   const auto& own = model.reply_format.tools;
-  const bool is_usable = own && own->kind != text::ToolCallKind::parameters && shows_tools(model);
-  return is_usable ? *own : enforced_format();
+  return own && own->kind != text::ToolCallKind::parameters && shows_tools(model);
+}
+
+/// How a call that must be made is written.
+text::ToolFormat call_format(const ServedModel& model) {
+  return holds_own_calls(model) ? *model.reply_format.tools : enforced_format();
 }
 
 /// The formats that a reply may have.
@@ -59,8 +63,14 @@ TokenRules make_rules(ApiCall& call, const ReplyPlan& plan, const serve::Request
   const auto begin = ApiClock::now();
   const ServedModel& model = call.state.model;
   TokenRules rules;
-  rules.grammar = call.state.constraints.compile(plan.constraint);
-  if (plan.tools.choice == ToolChoice::must) rules.calls = call_rules(call, plan.tools);
+  const auto answer = call.state.constraints.compile(plan.constraint);
+  const bool may_call = answer && plan.tools.is_offered();
+  if (may_call || plan.tools.choice == ToolChoice::must) rules.calls = call_rules(call, plan.tools);
+  if (may_call) {
+    rules.calls.push_back({.arguments = answer});  // one way more, which nothing stands around
+  } else {
+    rules.grammar = answer;
+  }
   rules.bad_words = plan.bad_words;
   rules.thinking_tokens = plan.thinking_tokens;
   rules.stop_ids = model.stop_ids;
@@ -87,6 +97,11 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
   if (must_call && is_held)
     refuse_value("tool_choice",
                  "tool_choice: a call that must be made and a format exclude each other");
+  if (is_held && plan.tools.is_offered() && !holds_own_calls(model))
+    refuse_feature(
+        "tool_choice",
+        "tool_choice: beside a format this model's calls cannot be told from the answer; "
+        "none leaves the format");
 
   // A raw prompt has no conversation whose formats could be read.
   if (!prompt.empty()) choices.reply.format = reply_format(model, plan.tools);
