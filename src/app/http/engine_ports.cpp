@@ -36,6 +36,8 @@ class ReplyRulesPort : public serve::TokenMask {
       : reader_(tokenizer, options), thinking_tokens_(rules.thinking_tokens) {
     if (rules.grammar) matcher_.emplace(rules.grammar, rules.stop_ids);
     if (!rules.calls.empty()) calls_.emplace(rules.calls, rules.stop_ids);
+    begun_calls_ = rules.begun_calls;
+    stop_ids_ = rules.stop_ids;
     bad_words_ = rules.bad_words;
     if (options.format.reasoning) closing_ = tokenizer.encode(options.format.reasoning->close);
     if (options.format.reasoning && rules.may_open_reasoning)
@@ -60,6 +62,7 @@ class ReplyRulesPort : public serve::TokenMask {
     const bool is_answer = !was_thinking && !opens;
     if (is_answer && matcher_) matcher_->accept(id);
     if (is_answer && calls_) calls_->accept(id);
+    if (is_answer) follow_begun(id);
     if (!bad_words_.empty()) drawn_.push_back(id);
     events_.clear();
     reader_.push(id, events_);
@@ -70,7 +73,17 @@ class ReplyRulesPort : public serve::TokenMask {
   void fill_free(std::span<std::uint32_t> bits) {
     if (matcher_ && !reader_.is_in_reasoning()) return matcher_->fill_mask(bits);
     if (calls_ && !reader_.is_in_reasoning()) return calls_->fill(bits);
+    if (begun_) return begun_->fill(bits);
     std::ranges::fill(bits, ~std::uint32_t{0});
+  }
+
+  /// A call begins in free text with its marker; behind it the text is free again.
+  void follow_begun(std::int32_t id) {
+    if (!begun_ && !begun_calls_.empty() && id == begun_calls_.front().before.front())
+      begun_.emplace(begun_calls_, stop_ids_);
+    if (!begun_) return;
+    begun_->accept(id);
+    if (begun_->is_whole()) begun_.reset();
   }
 
   /// A reply may begin with reasoning, unless its rules allow the marker's first token as an
@@ -108,6 +121,9 @@ class ReplyRulesPort : public serve::TokenMask {
   text::ReplyReader reader_;
   std::optional<text::GrammarMatcher> matcher_;
   std::optional<ForcedCallMask> calls_;
+  std::vector<ForcedCallRule> begun_calls_;
+  std::vector<std::int32_t> stop_ids_;
+  std::optional<ForcedCallMask> begun_;  // a call that is being written
   std::vector<std::vector<std::int32_t>> bad_words_;
   std::vector<std::int32_t> drawn_;  // kept for bad words
   std::optional<std::int64_t> thinking_tokens_;

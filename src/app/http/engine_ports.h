@@ -22,6 +22,9 @@ std::function<std::unique_ptr<serve::StopFilter>(std::int64_t)> stop_filter_port
 struct TokenRules {
   std::shared_ptr<const text::TokenGrammar> grammar = {};  ///< of the answer; may be null
   std::vector<ForcedCallRule> calls = {};  ///< if not empty, the answer is one of them
+  /// If not empty, a call that begins with the first token of these is one of them; all begin
+  /// alike.
+  std::vector<ForcedCallRule> begun_calls = {};
   std::vector<std::vector<std::int32_t>> bad_words = {};  ///< ids that never stand in a row
   std::vector<std::int32_t> stop_ids = {};                ///< that may end the answer
   std::optional<std::int64_t> thinking_tokens = {};  ///< after so many, reasoning is made to close

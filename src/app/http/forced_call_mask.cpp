@@ -72,6 +72,12 @@ void ForcedCallMask::accept(std::int32_t id) {
   std::erase_if(ways_, [&](Way& way) { return !follow(way, id); });
 }
 
+bool ForcedCallMask::is_whole() const {
+  return std::ranges::any_of(ways_, [](const Way& way) {
+    return way.matcher && way.matcher->is_stopped() && way.after == way.rule.after.size();
+  });
+}
+
 /// False: the reply is not this one.
 bool ForcedCallMask::follow(Way& way, std::int32_t id) const {
   if (!way.matcher) {

@@ -33,6 +33,8 @@ class ForcedCallMask {
   /// As serve::TokenMask.
   void fill(std::span<std::uint32_t> bits);
   void accept(std::int32_t id);
+  /// Whether the call is written whole.
+  bool is_whole() const;
 
  private:
   /// One way, and how far the reply has followed it.

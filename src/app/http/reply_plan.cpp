@@ -30,6 +30,10 @@ text::ReplyFormat reply_format(const ServedModel& model, const Tools& tools) {
   return format;
 }
 
+std::string name_of_tool(const Json& tool) {
+  return tool.find("function")->find("name")->as_string("name");
+}
+
 std::vector<text::Tool> tools_of(const Json& list) {
   std::vector<text::Tool> tools;
   for (const Json& each : list.as_array("tools")) {
@@ -37,6 +41,33 @@ std::vector<text::Tool> tools_of(const Json& list) {
     tools.push_back({.name = function.find("name")->as_string("name"),
                      .parameters = *function.find("parameters")});
   }
+  return tools;
+}
+
+/// Whether every call is held to its tool's schema once it has begun: some tool is strict, and the
+/// marker that begins calls is one token, which nothing else begins with.
+bool holds_begun_calls(const ServedModel& model, const Tools& tools) {
+  if (tools.choice != ToolChoice::may || tools.strict.empty() || !holds_own_calls(model))
+    return false;
+  const text::ToolFormat& own = *model.reply_format.tools;
+  if (own.is_bare) return false;
+  const std::string& marker =
+      own.section_opens.empty() ? own.opens.front() : own.section_opens.front();
+  return model.tokenizer.encode(marker).size() == 1;
+}
+
+/// The tools, those that are not strict with any arguments.
+Tools with_free_arguments(Tools tools) {
+  Json::Array list;
+  for (const Json& tool : tools.list.as_array("tools")) {
+    Json::Object function = tool.find("function")->as_object("tools");
+    for (auto& [key, value] : function) {
+      if (key == "parameters" && !tools.strict.contains(name_of_tool(tool)))
+        value = Json::Object{{"type", "object"}};
+    }
+    list.push_back(Json::Object{{"type", "function"}, {"function", std::move(function)}});
+  }
+  tools.list = std::move(list);
   return tools;
 }
 
@@ -70,6 +101,8 @@ TokenRules make_rules(ApiCall& call, const ReplyPlan& plan, const serve::Request
     rules.calls.push_back({.arguments = answer});  // one way more, which nothing stands around
   } else {
     rules.grammar = answer;
+    if (holds_begun_calls(model, plan.tools))
+      rules.begun_calls = call_rules(call, with_free_arguments(plan.tools));
   }
   rules.bad_words = plan.bad_words;
   rules.thinking_tokens = plan.thinking_tokens;
@@ -112,7 +145,8 @@ void apply_reply_plan(ApiCall& call, const ReplyPlan& plan, std::string_view pro
     choices.reply.reasoning_start = text::ReasoningStart::opened;
 
   const bool has_budget = reasoning && plan.thinking_tokens;
-  if (!must_call && !is_held && !has_budget && plan.bad_words.empty()) return;
+  const bool begins_held = holds_begun_calls(model, plan.tools);
+  if (!must_call && !is_held && !has_budget && !begins_held && plan.bad_words.empty()) return;
   TokenRules rules = make_rules(call, plan, request);
   rules.may_open_reasoning = reasoning && may_think(prompt, *reasoning) &&
                              choices.reply.reasoning_start == text::ReasoningStart::closed;

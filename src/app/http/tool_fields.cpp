@@ -48,9 +48,9 @@ std::string name_of(const Json& tool) { return text_member(*tool.find("function"
 /// Where a tool of a list has its function: itself, or a member.
 using FunctionOf = const Json* (*)(const Json& tool);
 
-Json read_list(Fields& fields, FunctionOf function_of, std::string_view schema_key) {
+void read_list(Fields& fields, FunctionOf function_of, std::string_view schema_key, Tools& read) {
   const Json* tools = fields.find("tools");
-  if (tools == nullptr) return {};
+  if (tools == nullptr) return;
   if (!tools->is_array()) refuse_value("tools", "tools: expected a list");
   Json::Array list;
   std::set<std::string> names;
@@ -62,11 +62,13 @@ Json read_list(Fields& fields, FunctionOf function_of, std::string_view schema_k
     list.push_back(template_tool(*function, schema_key, where));
     if (!names.insert(name_of(list.back())).second)
       refuse_value("tools", fmt::format("{}: '{}' is there twice", where, name_of(list.back())));
+    const Json* strict = function->find("strict");
+    if (strict != nullptr && *strict == Json(true)) read.strict.insert(name_of(list.back()));
   }
   if (list.size() > kMostTools)
     refuse_value("tools",
                  fmt::format("tools: has {}, expected at most {}", list.size(), kMostTools));
-  return list.empty() ? Json() : Json(std::move(list));
+  if (!list.empty()) read.list = std::move(list);
 }
 
 void choose(Tools& tools, std::string_view word) {
@@ -137,7 +139,7 @@ const Json* message_function(const Json& tool) {
 Tools read_openai_tools(Fields& fields, const ServedModel& model, FunctionOf function_of) {
   need_template(model);
   Tools tools;
-  tools.list = read_list(fields, function_of, "parameters");
+  read_list(fields, function_of, "parameters", tools);
   read_openai_choice(fields, function_of, tools);
   return checked(std::move(tools), model);
 }
@@ -156,7 +158,7 @@ Tools read_response_tools(Fields& fields, const ServedModel& model) {
 Tools read_message_tools(Fields& fields, const ServedModel& model) {
   need_template(model);
   Tools tools;
-  tools.list = read_list(fields, message_function, "input_schema");
+  read_list(fields, message_function, "input_schema", tools);
   tools.choice = ToolChoice::may;
   if (const Json* choice = fields.find("tool_choice")) {
     const std::string type = text_member(*choice, "type");

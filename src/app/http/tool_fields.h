@@ -4,6 +4,7 @@
 #include "app/http/served_model.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ enum class ToolChoice : std::uint8_t { none, may, must };
 struct Tools {
   Json list = {};  ///< as templates take them; null: none
   ToolChoice choice = ToolChoice::none;
-  std::string named = {};    ///< the one that must be called; empty: any
-  bool at_most_one = false;  ///< one call ends the reply
+  std::string named = {};             ///< the one that must be called; empty: any
+  std::set<std::string> strict = {};  ///< those whose arguments follow their schema in every call
+  bool at_most_one = false;           ///< one call ends the reply
 
   bool is_offered() const { return choice != ToolChoice::none; }
 };

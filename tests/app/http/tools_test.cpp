@@ -121,6 +121,32 @@ TEST_F(ToolsTest, LetsAModelCallOrAnswerWhereTheAnswerHasAFormat) {
   EXPECT_EQ(*answered.find("finish_reason"), Json("stop"));
 }
 
+TEST_F(ToolsTest, HoldsCallsOfStrictToolsToTheirSchema) {
+  // A format whose marker is one token.
+  served_.reply_format.tools->opens = {"<|im_start|>"};
+  served_.reply_format.tools->close = "<|im_end|>";
+  served_.reply_format.tools->tokens = {"<|im_start|>", "<|im_end|>"};
+  const std::string other = R"(,{"type":"function","function":{"name":"g"}}])";
+  const std::string free = kTool.substr(0, kTool.size() - 1) + other;
+  std::string strict = free;
+  strict.replace(strict.find(R"("name":"f")"), 10, R"("strict":true,"name":"f")");
+  start();
+  const auto arguments_of = [&](const std::string& tools, const char* said) {
+    say(said);
+    const Json choice = choice_of(chat(tools));
+    EXPECT_EQ(*choice.find("message")->find("content"), Json("ok")) << write_json(choice);
+    const Json& call = choice.find("message")->find("tool_calls")->as_array("calls").front();
+    return call.find("function")->find("arguments")->as_string("arguments");
+  };
+  const char* wrong = "ok<|im_start|>\n{\"name\": \"f\", \"arguments\": {\"a\": 7}}\n<|im_end|>";
+  EXPECT_EQ(arguments_of(free, wrong), R"({"a": 7})");
+  const std::string held = arguments_of(strict, wrong);
+  EXPECT_TRUE(held == R"({"a": 1})" || held == R"({"a": 2})") << held;
+  EXPECT_EQ(arguments_of(
+                strict, "ok<|im_start|>\n{\"name\": \"g\", \"arguments\": {\"b\": 7}}\n<|im_end|>"),
+            R"({"b": 7})");
+}
+
 TEST_F(ToolsTest, TellsWhereCallsCannotBeToldFromAFormat) {
   served_.reply_format.tools = text::tool_format("arg_key");
   start();
