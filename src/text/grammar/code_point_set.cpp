@@ -13,9 +13,20 @@ constexpr char32_t kLastCodePoint = 0x10FFFF;
 
 CodePointSet CodePointSet::all() { return {0, kLastCodePoint}; }
 
-void CodePointSet::add(char32_t first, char32_t last) {
+CodePointSet::CodePointSet(const std::vector<CodePointRange>& ranges) {
+  for (const CodePointRange& range : ranges) push(range);
+  normalize();
+}
+
+/// Without surrogates; out of order.
+void CodePointSet::push(CodePointRange range) {
+  const auto [first, last] = range;
   if (first <= kBeforeSurrogates) ranges_.push_back({first, std::min(last, kBeforeSurrogates)});
   if (last >= kBehindSurrogates) ranges_.push_back({std::max(first, kBehindSurrogates), last});
+}
+
+void CodePointSet::add(char32_t first, char32_t last) {
+  push({first, last});
   normalize();
 }
 
@@ -31,14 +42,14 @@ void CodePointSet::remove(const CodePointSet& other) {
 }
 
 CodePointSet CodePointSet::complement() const {
-  CodePointSet result;
+  std::vector<CodePointRange> between;
   char32_t next = 0;
   for (const CodePointRange& range : ranges_) {
-    if (range.first > next) result.add(next, range.first - 1);
+    if (range.first > next) between.push_back({next, range.first - 1});
     next = range.last + 1;
   }
-  if (next <= kLastCodePoint) result.add(next, kLastCodePoint);
-  return result;
+  if (next <= kLastCodePoint) between.push_back({next, kLastCodePoint});
+  return CodePointSet(between);
 }
 
 bool CodePointSet::contains(char32_t point) const {

@@ -18,6 +18,9 @@ class CodePointSet {
   /// The scalar values from `first` to `last`.
   CodePointSet(char32_t first, char32_t last) { add(first, last); }
 
+  /// The scalar values of many ranges, in any order.
+  explicit CodePointSet(const std::vector<CodePointRange>& ranges);
+
   /// Every scalar value.
   static CodePointSet all();
 
@@ -32,6 +35,7 @@ class CodePointSet {
   bool operator==(const CodePointSet&) const = default;
 
  private:
+  void push(CodePointRange range);
   void normalize();
 
   std::vector<CodePointRange> ranges_;

@@ -25,6 +25,7 @@ class SchemaBuilder {
   SchemaBuilder(const Json& schema, const SchemaOptions& options)
       : document_(schema),
         options_(options),
+        comparisons_left_(options.limits.comparisons),
         book_("json schema", options.limits),
         json_(book_, options.spaces) {}
 
@@ -122,9 +123,9 @@ class SchemaBuilder {
     }
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const bool is_known =
-            are_disjoint(document_, choose(parts, of, &SchemaPart::without_one_of, alternatives[i]),
-                         choose(parts, of, &SchemaPart::without_one_of, alternatives[j]));
+        const bool is_known = are_disjoint(
+            document_, choose(parts, of, &SchemaPart::without_one_of, alternatives[i]),
+            choose(parts, of, &SchemaPart::without_one_of, alternatives[j]), comparisons_left_);
         if (is_known) continue;
         document_.refuse(
             ErrorKind::unsupported, value,
@@ -319,6 +320,7 @@ class SchemaBuilder {
 
   SchemaDocument document_;
   const SchemaOptions& options_;
+  std::int64_t comparisons_left_;
   RuleBook book_;
   JsonRules json_;
   std::map<SchemaParts, RuleId> rules_;

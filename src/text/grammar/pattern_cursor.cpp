@@ -162,13 +162,14 @@ ClassReader::Member ClassReader::read_member() {
 }
 
 CodePointSet ClassReader::read() {
-  CodePointSet set;
+  std::vector<CodePointRange> ranges;
   const bool is_negated = cursor_.take("^");
   while (!cursor_.take("]")) {
     const Member member = read_member();
     const bool is_range = cursor_.peek() == '-' && cursor_.peek(1) != ']';
     if (!is_range) {
-      set.add(member.set);
+      const auto& more = member.set.ranges();
+      ranges.insert(ranges.end(), more.begin(), more.end());
       continue;
     }
     cursor_.take("-");
@@ -176,8 +177,9 @@ CodePointSet ClassReader::read() {
     if (!member.point || !last.point || *last.point < *member.point) {
       cursor_.refuse(ErrorKind::invalid, "a range of characters is out of order");
     }
-    set.add(*member.point, *last.point);
+    ranges.push_back({*member.point, *last.point});
   }
+  const CodePointSet set(ranges);
   return is_negated ? set.complement() : set;
 }
 
