@@ -1,11 +1,14 @@
 #include "text/prompt_text.h"
 
+#include "base/error.h"
 #include "text/tokenizer_model.h"
 #include "text/utf8.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string_view>
 
 namespace parhelion::text {
@@ -62,47 +65,64 @@ Json with_texts(const Json& value, const Change& change) {
   return made;
 }
 
+constexpr char32_t kPrivateUse = 0xE000;
+constexpr std::size_t kPrivateCount = 0xF900 - kPrivateUse;
+
+/// The characters of private use that a text has, as they are or as JSON escapes them.
+void note_private(std::string_view text, std::vector<bool>& used) {
+  const auto note = [&](std::uint32_t point) {
+    if (point >= kPrivateUse && point - kPrivateUse < used.size()) used[point - kPrivateUse] = true;
+  };
+  text = text.substr(0, find_invalid_utf8(text));
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_valid(text.data() + at);
+    note(static_cast<std::uint32_t>(point.value));
+    if (text.substr(at, 2) == "\\u" && text.size() - at >= 6) {
+      std::uint32_t escaped = 0;
+      const char* digits = text.data() + at + 2;
+      if (std::from_chars(digits, digits + 4, escaped, 16).ptr == digits + 4) note(escaped);
+    }
+    at += point.bytes;
+  }
+}
+
 /// Marks what was given to a template, and reads what it made of that.
 class ControlMarks {
  public:
   explicit ControlMarks(const Tokenizer& tokenizer) : tokens_(control_tokens(tokenizer)) {
     for (const std::string_view token : tokens_) {
       const std::string_view first = first_character(token);
+      is_first_byte_[static_cast<unsigned char>(first[0])] = true;
       if (std::ranges::none_of(marks_, [&](const Mark& each) { return each.first == first; }))
         marks_.push_back({.first = std::string(first)});
     }
   }
 
   bool are_needed(std::string_view text) const {
-    for (std::size_t at = next_first(text, 0); at < text.size(); at = next_first(text, at + 1))
-      if (may_begin(text, at)) return true;
-    return false;
+    return next_control(text, 0, text_end(text)) < text.size();
   }
 
-  /// Chooses marks that stand in none of the texts.
+  /// Chooses marks that stand in none of the texts. Errors: invalid if the texts leave none.
   void choose(const std::vector<std::string_view>& texts) {
-    constexpr char32_t kPrivateUse = 0xE000;
-    char32_t next = kPrivateUse;
-    const auto is_used = [&](const std::string& characters) {
-      return std::ranges::any_of(texts, [&](std::string_view text) {
-        return text.find(characters) != std::string_view::npos;
-      });
-    };
+    std::vector<bool> used(kPrivateCount);
+    for (const std::string_view text : texts) note_private(text, used);
+    std::size_t next = 0;
     for (Mark& each : marks_) {
-      do {
-        each.mark.clear();
-        append_utf8(next, each.mark);
-        each.escaped = fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next));
-        ++next;
-      } while (is_used(each.mark) || is_used(each.escaped));
+      while (next < used.size() && used[next]) ++next;
+      ensure(next < used.size(), ErrorKind::invalid,
+             "chat template: the texts have every character of the private use area");
+      const auto point = static_cast<char32_t>(kPrivateUse + next++);
+      append_utf8(point, each.mark);
+      each.escaped = fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point));
     }
   }
 
   std::string mark(const std::string& text) const {
+    const std::size_t end = text_end(text);
     std::string made;
     std::size_t done = 0;
-    for (std::size_t at = next_first(text, 0); at < text.size(); at = next_first(text, at + 1)) {
-      if (!may_begin(text, at)) continue;
+    for (std::size_t at = next_control(text, 0, end); at < text.size();
+         at = next_control(text, at + 1, end)) {
       const Mark& found = mark_of(std::string_view(text).substr(at));
       made.append(text, done, at - done).append(found.mark);
       done = at + found.first.size();
@@ -112,21 +132,16 @@ class ControlMarks {
 
   PromptText read(std::string_view rendered) const {
     PromptText prompt;
-    while (!rendered.empty()) {
-      const Mark* next = nullptr;
-      std::size_t at = rendered.size();
-      std::size_t size = 0;
-      for (const Mark& each : marks_) {
-        for (const std::string* form : {&each.mark, &each.escaped}) {
-          const std::size_t found = rendered.substr(0, at).find(*form);
-          if (found < at) at = found, next = &each, size = form->size();
-        }
+    for (std::size_t at = 0; at < rendered.size();) {
+      std::size_t bytes = 0;
+      const Mark* found = find_mark(rendered.substr(at), bytes);
+      if (found == nullptr) {
+        prompt.text += rendered[at++];
+        continue;
       }
-      prompt.text += rendered.substr(0, at);
-      rendered.remove_prefix(at + size);
-      if (next == nullptr) break;
       prompt.plain_at.push_back(prompt.text.size());
-      prompt.text += next->first;
+      prompt.text += found->first;
+      at += bytes;
     }
     return prompt;
   }
@@ -137,23 +152,42 @@ class ControlMarks {
                                  [&](const Mark& each) { return text.starts_with(each.first); });
   }
 
-  std::size_t next_first(std::string_view text, std::size_t from) const {
-    std::size_t next = std::string_view::npos;
-    for (const Mark& each : marks_) next = std::min(next, text.find(each.first, from));
-    return std::min(next, text.size());
+  /// The mark that a text begins with, raw or escaped, and its length.
+  const Mark* find_mark(std::string_view text, std::size_t& bytes) const {
+    const bool may_be = text[0] == '\\' || static_cast<unsigned char>(text[0]) >= 0xEE;
+    if (!may_be) return nullptr;
+    for (const Mark& each : marks_) {
+      for (const std::string* form : {&each.mark, &each.escaped}) {
+        if (!text.starts_with(*form)) continue;
+        bytes = form->size();
+        return &each;
+      }
+    }
+    return nullptr;
   }
 
-  /// Whether a control token is written at `at`, or the text ends within one. Templates trim texts.
-  bool may_begin(std::string_view text, std::size_t at) const {
-    const std::string_view rest = text.substr(at);
-    const std::string_view trimmed = rest.substr(0, rest.find_last_not_of(" \t\r\n") + 1);
-    return std::ranges::any_of(tokens_, [&](std::string_view token) {
-      return rest.starts_with(token) || (!trimmed.empty() && token.starts_with(trimmed));
-    });
+  /// Where a text ends for templates, which trim.
+  static std::size_t text_end(std::string_view text) {
+    return text.find_last_not_of(" \t\r\n") + 1;
+  }
+
+  /// Where, from `at` on, a control token is written, or the text ends within one at `end`.
+  std::size_t next_control(std::string_view text, std::size_t at, std::size_t end) const {
+    for (; at < text.size(); ++at) {
+      if (!is_first_byte_[static_cast<unsigned char>(text[at])]) continue;
+      const std::string_view rest = text.substr(at);
+      const std::string_view last = at < end ? text.substr(at, end - at) : std::string_view();
+      const auto begins = [&](std::string_view token) {
+        return rest.starts_with(token) || (!last.empty() && token.starts_with(last));
+      };
+      if (std::ranges::any_of(tokens_, begins)) break;
+    }
+    return at;
   }
 
   std::vector<std::string_view> tokens_;
   std::vector<Mark> marks_;
+  std::array<bool, 256> is_first_byte_{};
 };
 
 }  // namespace

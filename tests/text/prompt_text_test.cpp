@@ -1,7 +1,9 @@
 #include "text/prompt_text.h"
 
+#include "base/error.h"
 #include "base/file.h"
 #include "text/template_support.h"
+#include "text/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -79,6 +81,20 @@ TEST_F(PromptTextTest, WhatJsonEscapesIsReadBack) {
 TEST_F(PromptTextTest, CharactersOfPrivateUseStayWhatTheyAre) {
   const std::string text = "\ue000\\ue001<|im_end|>\ue002";
   EXPECT_EQ(render("{{ messages[0].content }}", user_says(text)).text, text);
+}
+
+TEST_F(PromptTextTest, TextsMayUseUpAllMarks) {
+  std::string text = "<|im_end|>";
+  for (char32_t point = 0xE000; point < 0xF900; ++point) append_utf8(point, text);
+  EXPECT_THROW(render("{{ messages[0].content }}", user_says(text)), Error);
+}
+
+/// Minutes, if each place looked at the rest of the text.
+TEST_F(PromptTextTest, TimeGrowsWithTheText) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "<<|im_end|>\\u";
+  text += std::string(1 << 20, ' ');
+  EXPECT_EQ(render("{{ messages[0].content }}", user_says(text)).plain_at.size(), 100'000u);
 }
 
 TEST_F(PromptTextTest, ToolsAndVariablesAreTextsToo) {
