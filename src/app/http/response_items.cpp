@@ -62,7 +62,7 @@ void add_thoughts(const Json& item, const std::string& where, Json::Array& messa
   const bool has_content = content != nullptr && !content->is_null();
   std::string text = has_content ? item_text(*content, where) : std::string();
   const Json* summary = item.find("summary");
-  if (text.empty() && summary != nullptr) text = item_text(*summary, where);
+  if (text.empty() && summary != nullptr && !summary->is_null()) text = item_text(*summary, where);
   if (text.empty()) return;  // such as thoughts of another server, which only it can read
   messages.push_back(
       Json::Object{{"role", "assistant"}, {"content", ""}, {"reasoning_content", text}});
