@@ -36,6 +36,7 @@ class ServeProcessTest : public testing::Test {
     std::vector<std::string> words = {PARHELION_BINARY, "serve", model, "--port", "0"};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;

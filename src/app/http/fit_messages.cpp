@@ -6,10 +6,10 @@ namespace parhelion::app {
 namespace {
 
 /// The object with `value` in place of a member.
-Json with_member(const Json& object, std::string_view key, Json value) {
+Json with_member(const Json& object, std::string_view key, const Json& value) {
   Json::Object made = object.as_object("message");
   for (auto& [name, old] : made) {
-    if (name == key) old = std::move(value);
+    if (name == key) old = value;
   }
   return made;
 }
